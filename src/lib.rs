@@ -1,1 +1,9 @@
-//! x
+//! The AutoMem workbench: watch an LLM agent play long games while it keeps its own memory files.
+
+pub mod cli;
+pub mod config;
+pub mod env;
+pub mod jobs;
+pub mod llm;
+pub mod protocol;
+pub mod types;

@@ -1,1 +1,7 @@
-fn main(){}
+//! The `automem` program; everything it does is in the library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    automem::cli::main()
+}

@@ -1,0 +1,48 @@
+//! The command line: one file a verb, one table of verbs.
+//!
+//! Owns arguments, what is printed and exit codes. Must not do the work: it calls the house.
+
+mod output;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Defines the verbs: one line each, from which the parser and the dispatch follow.
+macro_rules! verbs {
+    ($($(#[$doc:meta])* $verb:ident => $module:ident,)*) => {
+        #[derive(Debug, Subcommand)]
+        enum Verb {
+            $($(#[$doc])* $verb($module::Args),)*
+        }
+
+        fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {
+            match verb {
+                $(Verb::$verb(args) => $module::run(args),)*
+            }
+        }
+    };
+}
+
+verbs! {}
+
+/// Watch an LLM agent play long games while it manages its own memory files.
+#[derive(Debug, Parser)]
+#[command(name = "automem", version, about, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+/// Parses the arguments and runs the verb. Exit codes: 0 done, 1 failed, 2 wrong use.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match cli.verb {
+        Some(verb) => dispatch(verb),
+        None => Ok(ExitCode::SUCCESS),
+    };
+    result.unwrap_or_else(|error| {
+        output::print_error(&error);
+        ExitCode::FAILURE
+    })
+}

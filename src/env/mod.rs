@@ -1,0 +1,78 @@
+//! Worlds: the games an agent plays.
+//!
+//! Owns the trait every world implements and the registry of worlds. Must not know about agents,
+//! memory, models or the screen. To add a world, add its folder and one line in [`open`].
+
+pub mod crafter;
+
+use crate::types::{Action, Frame, WorldSpec};
+
+/// A game that is played one action at a time. Calls block; a world lives on one thread.
+pub trait World: Send {
+    /// What the world is; constant over its life.
+    fn spec(&self) -> &WorldSpec;
+
+    /// Starts an episode. Equal seeds give equal episodes.
+    ///
+    /// # Errors
+    /// When the world's engine fails.
+    fn reset(&mut self, seed: u64) -> Result<Frame, WorldError>;
+
+    /// Plays one action.
+    ///
+    /// # Errors
+    /// When the action is none of the world's, when there was no reset, or when the engine fails.
+    fn step(&mut self, action: &Action) -> Result<Frame, WorldError>;
+}
+
+/// Why a world could not do what it was asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WorldError {
+    /// No world has this name.
+    #[error("there is no world `{name}`; the worlds are: {known}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// The action is none of the world's.
+    #[error("`{action}` is no action of {world}")]
+    UnknownAction {
+        /// The action.
+        action: String,
+        /// The world.
+        world: String,
+    },
+    /// A step before the first reset, or after a fault.
+    #[error("{world} has no episode under way; reset it first")]
+    NotReset {
+        /// The world.
+        world: String,
+    },
+    /// The engine failed.
+    #[error("{world} failed: {message}")]
+    Engine {
+        /// The world.
+        world: String,
+        /// Cause and next step.
+        message: String,
+    },
+}
+
+/// Names of all worlds.
+pub const WORLDS: &[&str] = &["crafter"];
+
+/// Opens a world by name.
+///
+/// # Errors
+/// When no world has the name.
+pub fn open(name: &str) -> Result<Box<dyn World>, WorldError> {
+    match name {
+        "crafter" => Ok(Box::new(crafter::Crafter::new())),
+        _ => Err(WorldError::Unknown {
+            name: name.to_owned(),
+            known: WORLDS.join(", "),
+        }),
+    }
+}

@@ -1,0 +1,155 @@
+//! What a world shows and takes: its specification, actions and frames.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::Digest;
+
+/// What a world is: named once, valid for every episode.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorldSpec {
+    /// `crafter`, `minihack`, `nethack`.
+    pub name: String,
+    /// Which implementation plays it, such as `automem-native`.
+    pub engine: String,
+    /// Version of the rules the engine follows, such as `1.8.3`.
+    pub engine_version: String,
+    /// The task inside the world; `default` where there is only one.
+    pub task: String,
+    /// Every valid action, in the world's own order.
+    pub actions: Vec<Action>,
+    /// The rules as the agent is told them, constant over an episode.
+    pub instruction_prompt: String,
+    /// What is played when the agent gives no valid action.
+    pub fallback: Action,
+    /// Agent steps after which the world cuts an episode off.
+    pub step_limit: u32,
+}
+
+/// One action of a world by its name, such as `Move North`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Action(pub String);
+
+impl Action {
+    /// The name of the action.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl From<&str> for Action {
+    fn from(name: &str) -> Self {
+        Self(name.to_owned())
+    }
+}
+
+/// What the world shows after a reset or a step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Frame {
+    /// The observation worth remembering (BALROG's long-term context): what is seen.
+    pub long: String,
+    /// The observation of the moment (BALROG's short-term context): status and inventory.
+    pub short: String,
+    /// What a person is shown.
+    pub view: View,
+    /// Reward of the action that led here; 0 after a reset.
+    pub reward: f64,
+    /// The game ended here.
+    pub terminated: bool,
+    /// The world's own step limit ended the episode here.
+    pub truncated: bool,
+    /// The field's score of an episode so far, 0 to 1.
+    pub progression: f64,
+    /// What else the world tells, for people and metrics: never shown to the model.
+    pub info: serde_json::Value,
+    /// Names the world's whole state here; equal digests mean equal futures under equal actions.
+    pub digest: Digest,
+}
+
+/// What a person is shown of a world.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum View {
+    /// A map of tiles seen from above.
+    Tiles(TileView),
+    /// The world has nothing but its text.
+    Text,
+}
+
+/// A rectangle in map cells; it may reach beyond the map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rect {
+    /// West edge.
+    pub x: i32,
+    /// North edge.
+    pub y: i32,
+    /// Cells from west to east.
+    pub w: i32,
+    /// Cells from north to south.
+    pub h: i32,
+}
+
+/// A whole tile map with the part of it the agent sees. x grows eastwards, y southwards.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TileView {
+    /// Which set of tiles the ids belong to, such as `crafter`.
+    pub set: String,
+    /// Cells from west to east.
+    pub width: u16,
+    /// Cells from north to south.
+    pub height: u16,
+    /// One tile id a cell, row by row (`y * width + x`), objects drawn over the ground.
+    #[serde(serialize_with = "cells_as_text", deserialize_with = "cells_from_text")]
+    pub cells: Vec<u8>,
+    /// The part of the map the agent sees.
+    pub window: Rect,
+    /// The agent's cell.
+    pub player: (i32, i32),
+    /// Where the agent looks: one step as (dx, dy).
+    pub facing: (i8, i8),
+    /// Daylight, 0 (dark) to 1.
+    pub light: f32,
+    /// The agent sleeps.
+    pub asleep: bool,
+}
+
+impl TileView {
+    /// The tile at a cell; `None` beyond the map.
+    pub fn tile(&self, x: i32, y: i32) -> Option<u8> {
+        if x < 0 || y < 0 || x >= i32::from(self.width) || y >= i32::from(self.height) {
+            return None;
+        }
+        self.cells
+            .get(y as usize * usize::from(self.width) + x as usize)
+            .copied()
+    }
+}
+
+/// Cells are written as one printable ASCII character each (`0` + id), which is short, readable
+/// in an export, and compresses well over steps.
+fn cells_as_text<S: Serializer>(cells: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    let mut text = String::with_capacity(cells.len());
+    for &cell in cells {
+        if cell > 78 {
+            return Err(serde::ser::Error::custom("tile id above 78"));
+        }
+        text.push(char::from(b'0' + cell));
+    }
+    serializer.serialize_str(&text)
+}
+
+fn cells_from_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    text.bytes()
+        .map(|byte| byte.checked_sub(b'0').filter(|id| *id <= 78))
+        .collect::<Option<Vec<u8>>>()
+        .ok_or_else(|| serde::de::Error::custom("a tile map holds a character that is no tile"))
+}
