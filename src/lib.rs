@@ -5,5 +5,6 @@ pub mod config;
 pub mod env;
 pub mod jobs;
 pub mod llm;
+pub mod memory;
 pub mod protocol;
 pub mod types;
