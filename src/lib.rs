@@ -7,4 +7,5 @@ pub mod jobs;
 pub mod llm;
 pub mod memory;
 pub mod protocol;
+pub mod store;
 pub mod types;
