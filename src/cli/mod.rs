@@ -2,6 +2,7 @@
 //!
 //! Owns arguments, what is printed and exit codes. Must not do the work: it calls the house.
 
+mod bench;
 mod output;
 
 use std::process::ExitCode;
@@ -24,7 +25,10 @@ macro_rules! verbs {
     };
 }
 
-verbs! {}
+verbs! {
+    /// Measure the program on this machine
+    Bench => bench,
+}
 
 /// Watch an LLM agent play long games while it manages its own memory files.
 #[derive(Debug, Parser)]
