@@ -27,6 +27,9 @@ pub(super) struct Args {
     /// Steps of the long run
     #[arg(long, default_value_t = 100_000)]
     steps: u32,
+    /// Keep the runs that were made in this folder
+    #[arg(long, value_name = "FOLDER")]
+    keep: Option<PathBuf>,
     /// Read a run at random places and print what it took (what the bench starts a process for)
     #[arg(long, value_name = "RUN", hide = true)]
     probe: Option<PathBuf>,
@@ -37,11 +40,12 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(run) = &args.probe {
         return probe::run(run);
     }
-    let folder = tempfile::tempdir().context("there is no place for temporary files; set TMPDIR")?;
+    let temporary = tempfile::tempdir().context("there is no place for temporary files; set TMPDIR")?;
+    let folder = args.keep.as_deref().unwrap_or(temporary.path());
     let mut figures = Vec::new();
     let wide = |steps: u32| Player::new(Style::Reference).take(steps as usize).map(Ok);
-    let one = write(&folder.path().join("1000.db"), wide(1000))?;
-    let two = write(&folder.path().join("2000.db"), wide(2000))?;
+    let one = write(&folder.join("1000.db"), wide(1000))?;
+    let two = write(&folder.join("2000.db"), wide(2000))?;
     figures.push(figure(
         "size, 2,000 steps like the reference's",
         two.megabytes(),
@@ -61,8 +65,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         "",
     ));
     if let Some(file) = &args.reference {
-        let half = write(&folder.path().join("half.db"), reference::steps(file)?.take(1000))?;
-        let path = folder.path().join("reference.db");
+        let half = write(&folder.join("half.db"), reference::steps(file)?.take(1000))?;
+        let path = folder.join("reference.db");
         let all = write(&path, reference::steps(file)?)?;
         figures.push(figure("reference run: steps", f64::from(all.steps), "", ""));
         figures.push(figure("reference run: text stored", all.text as f64 / 1e6, "MB", ""));
@@ -81,7 +85,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         figures.push(figure("reference run: commits", all.rate(), "steps/s", ""));
         figures.extend(probed(&path, "reference run: ")?);
     }
-    let path = folder.path().join("long.db");
+    let path = folder.join("long.db");
     let long = write(&path, Player::new(Style::Short).take(args.steps as usize).map(Ok))?;
     figures.push(figure("long run: steps", f64::from(long.steps), "", ""));
     figures.push(figure("long run: size", long.megabytes(), "MB", ""));
