@@ -7,5 +7,6 @@ pub mod jobs;
 pub mod llm;
 pub mod memory;
 pub mod protocol;
+pub mod scaffold;
 pub mod store;
 pub mod types;

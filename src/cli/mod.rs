@@ -27,9 +27,9 @@ macro_rules! verbs {
 }
 
 verbs! {
-    /// Run a world by itself.
+    /// Run a world by itself
     Env => env,
-    /// Measure a part of the program.
+    /// Measure the program on this machine
     Bench => bench,
 }
 
