@@ -4,7 +4,14 @@
 
 mod bench;
 mod env;
+mod interrupt;
 mod output;
+mod plan;
+mod progress;
+mod resume;
+mod run;
+mod scaffold;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -27,6 +34,14 @@ macro_rules! verbs {
 }
 
 verbs! {
+    /// Play episodes without a screen.
+    Run => run,
+    /// Go on with a run that was interrupted.
+    Resume => resume,
+    /// Play a run's actions again and compare every observation.
+    Verify => verify,
+    /// Check, show, list and compare scaffolds.
+    Scaffold => scaffold,
     /// Run a world by itself.
     Env => env,
     /// Measure a part of the program.
