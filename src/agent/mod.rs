@@ -1,0 +1,3 @@
+//! The agent: how a model plays a world and keeps its memory.
+
+pub mod players;
