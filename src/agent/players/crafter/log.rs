@@ -1,6 +1,6 @@
 //! LOG: what the last action did, worked out from the notes before it and the observation after it.
 
-use super::notes::{self, ActionNote, MapNote, Memory, Place};
+use super::notes::{self, ActionNote, MapNote, Memory, Place, distance};
 use super::prompt::{Cell, Observation, Prompt, Seen, is_creature, is_ground, step_of};
 use crate::env::crafter::tiles;
 
@@ -221,23 +221,30 @@ fn note_places(pen: &mut Pen<'_>, step: u32, memory: &Memory, note: &MapNote) {
     for place in &memory.places {
         let (dx, dy) = ((place.pos.0 - note.pos.0).abs(), (place.pos.1 - note.pos.1).abs());
         let nearest = note.seen.iter().find(|seen| seen.tile == place.tile);
-        if dx <= 3 && dy <= 2 && nearest.is_none_or(|seen| seen.distance > dx + dy + 2) {
+        let nearest = nearest.map_or(i32::MAX, |seen| seen.distance);
+        let is_gone = if place.is_exact {
+            dx <= 4 && dy <= 3 && nearest > dx + dy
+        } else {
+            dx + dy <= 2 && nearest > 4
+        };
+        if is_gone {
             pen.append(notes::PLACES, &place.write_gone(step));
         }
     }
     for seen in &note.seen {
         let Some(spacing) = spacing(seen.tile) else { continue };
-        let pos = likely_cell(note.pos, seen);
-        let known = memory
-            .places
-            .iter()
-            .any(|place| place.tile == seen.tile && distance(place.pos, pos) <= spacing);
+        let place = Place {
+            tile: seen.tile,
+            pos: likely_cell(note.pos, seen),
+            is_exact: seen.is_straight(),
+            step,
+        };
+        let known = memory.places.iter().any(|other| {
+            let apart = if place.is_exact == other.is_exact { spacing } else { 3 };
+            let is_better = other.is_exact || !place.is_exact;
+            other.tile == place.tile && is_better && distance(other.pos, place.pos) <= apart
+        });
         if !known {
-            let place = Place {
-                tile: seen.tile,
-                pos,
-                step,
-            };
             pen.append(notes::PLACES, &place.write());
         }
     }
@@ -274,8 +281,4 @@ fn note_dangers(pen: &mut Pen<'_>, step: u32, memory: &Memory, now: &Observation
         };
         pen.append(notes::SURVIVAL, &format!("hurt at step {step}: {was} to {is}; {near}"));
     }
-}
-
-pub(super) fn distance(a: Cell, b: Cell) -> i32 {
-    (a.0 - b.0).abs() + (a.1 - b.1).abs()
 }

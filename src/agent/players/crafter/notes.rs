@@ -52,11 +52,12 @@ pub(super) struct ActionNote {
     pub(super) items: [u8; 16],
 }
 
-/// `tree seen at (5,-3) [12]`
+/// `tree seen at (5,-3) [12]`, or `seen near` where the cell is not known exactly
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Place {
     pub(super) tile: u8,
     pub(super) pos: Cell,
+    pub(super) is_exact: bool,
     pub(super) step: u32,
 }
 
@@ -71,18 +72,9 @@ impl Memory {
                     memory.achieved |= 1 << n;
                 }
             } else if let Some((left, right)) = line.split_once(" seen at (") {
-                let subject = left.rsplit(' ').next().unwrap_or("");
-                let Some((pos, rest)) = read_cell(right) else { continue };
-                if subject == "region" {
-                    memory.regions.push(pos);
-                } else {
-                    memory.forget(tile(subject), pos);
-                    memory.places.push(Place {
-                        tile: tile(subject),
-                        pos,
-                        step: read_step(rest).unwrap_or(0),
-                    });
-                }
+                memory.add_place(left, right, true);
+            } else if let Some((left, right)) = line.split_once(" seen near (") {
+                memory.add_place(left, right, false);
             } else if let Some((left, right)) = line.split_once(" gone from (") {
                 let subject = left.rsplit(' ').next().unwrap_or("");
                 if let Some((pos, _)) = read_cell(right) {
@@ -95,6 +87,27 @@ impl Memory {
             }
         }
         memory
+    }
+
+    fn add_place(&mut self, left: &str, right: &str, is_exact: bool) {
+        let subject = left.rsplit(' ').next().unwrap_or("");
+        let Some((pos, rest)) = read_cell(right) else { return };
+        if subject == "region" {
+            self.regions.push(pos);
+            return;
+        }
+        let place = Place {
+            tile: tile(subject),
+            pos,
+            is_exact,
+            step: read_step(rest).unwrap_or(0),
+        };
+        // What is known exactly takes the place of guesses.
+        self.places.retain(|other| {
+            let is_same = other.tile == place.tile && (other.pos == pos || (is_exact && !other.is_exact));
+            !is_same || distance(other.pos, pos) > 3
+        });
+        self.places.push(place);
     }
 
     fn forget(&mut self, tile: u8, pos: Cell) {
@@ -236,6 +249,11 @@ impl Place {
     }
 }
 
+/// Steps between two cells.
+pub(super) fn distance(a: Cell, b: Cell) -> i32 {
+    (a.0 - b.0).abs() + (a.1 - b.1).abs()
+}
+
 /// The eighth of the map a cell lies in, in both directions.
 pub(super) fn region_of(pos: Cell) -> Cell {
     (pos.0.div_euclid(8), pos.1.div_euclid(8))
@@ -293,10 +311,12 @@ mod tests {
         let place = Place {
             tile: tiles::WATER,
             pos: (-5, 3),
+            is_exact: true,
             step: 12,
         };
         let gone = Place {
             tile: tiles::IRON,
+            is_exact: false,
             ..place
         };
         let text = format!(

@@ -77,20 +77,25 @@ struct Mind<'a> {
     step: u32,
     pos: Cell,
     facing: Cell,
+    /// It went to and fro: whatever is only an opportunity is left alone for a while.
+    is_torn: bool,
 }
 
 impl<'a> Mind<'a> {
     fn new(prompt: &'a Prompt<'a>) -> Self {
         let memory = Memory::recall(prompt.results.unwrap_or(""));
         let pos = memory.position();
-        Self {
+        let mut mind = Self {
             now: &prompt.observation,
             atlas: Atlas::draw(&memory.map, pos, &prompt.observation),
             step: prompt.step,
             pos,
             facing: memory.map.last().map_or((0, 1), |note| note.facing),
             memory,
-        }
+            is_torn: false,
+        };
+        mind.is_torn = mind.is_dithering();
+        mind
     }
 
     fn decide(&self) -> Choice {
@@ -99,11 +104,12 @@ impl<'a> Mind<'a> {
         }
         None.or_else(|| self.fight())
             .or_else(|| self.craft())
+            .or_else(|| self.flee())
             .or_else(|| self.urgent_needs())
             .or_else(|| self.rest())
-            .or_else(|| self.small_needs())
             .or_else(|| self.plant())
-            .or_else(|| self.hunt())
+            .or_else(|| self.small_needs().filter(|_| !self.is_torn))
+            .or_else(|| self.hunt().filter(|_| !self.is_torn))
             .or_else(|| self.progress())
             .or_else(|| self.explore())
             .unwrap_or_else(|| self.wander())

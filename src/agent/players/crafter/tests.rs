@@ -100,6 +100,9 @@ fn phase(files: &mut Files, phase: Phase, opening: String) -> Option<String> {
         let answer = chat(&messages, phase);
         let (results, action) = files.run(&answer);
         if action.is_some() || answer.contains("<|DONE|>") {
+            if std::env::var("SHOW").is_ok() {
+                println!("{}", answer.replace('\n', " "));
+            }
             return action;
         }
         messages.push(Message::new(ChatRole::Assistant, answer));
@@ -186,6 +189,10 @@ fn table() {
             game.files.0.values().map(String::len).sum::<usize>(),
             missing.join(" ")
         );
+        for line in game.files.0["survival_log.txt"].lines().rev().take(4).collect::<Vec<_>>().iter().rev() {
+            print!("   {line}");
+        }
+        println!();
         if std::env::var("SHOW").is_ok() {
             for (name, content) in &game.files.0 {
                 println!("##### {name}\n{content}");

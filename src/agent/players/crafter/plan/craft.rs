@@ -66,7 +66,7 @@ impl Mind<'_> {
         let (wood, stone) = (self.count(item::WOOD), self.count(item::STONE));
         let is_table_close = self.reach(tiles::TABLE) <= 8;
         let enough = if is_table_close { 2 } else { 4 };
-        if wood < enough && self.reach(tiles::TREE) <= 10 {
+        if wood < enough && self.reach(tiles::TREE) <= 10 && !self.is_torn {
             return self.gather(tiles::TREE);
         }
         if stone < 2 {
@@ -145,10 +145,10 @@ impl Mind<'_> {
         if !complete && self.has(item::COAL) && self.has(item::IRON) {
             return self.iron_works();
         }
-        if stone < 5 && self.now.distance(tiles::STONE) <= 2 {
+        if stone < 5 && self.now.distance(tiles::STONE) <= 2 && !self.is_torn {
             return self.gather_seen(tiles::STONE);
         }
-        if !complete && wood < 5 && self.reach(tiles::TREE) <= 6 {
+        if !complete && wood < 5 && self.reach(tiles::TREE) <= 6 && !self.is_torn {
             return self.gather(tiles::TREE);
         }
         if self.has(item::IRON_PICKAXE) {

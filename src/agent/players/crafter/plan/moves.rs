@@ -2,7 +2,7 @@
 
 use super::{Choice, Mind, item};
 use crate::agent::players::crafter::atlas::Lead;
-use crate::agent::players::crafter::log::distance;
+use crate::agent::players::crafter::notes::distance;
 use crate::agent::players::crafter::prompt::{Cell, Seen, is_ground};
 use crate::env::crafter::tiles;
 
@@ -134,6 +134,14 @@ impl Mind<'_> {
         notes.len() >= 16
             && self.step - first.step.min(self.step) >= 20
             && notes.iter().all(|note| distance(note.pos, first.pos) <= 4)
+    }
+
+    /// Whether it has been going to and fro between the same cells.
+    pub(super) fn is_dithering(&self) -> bool {
+        let notes = &self.memory.map;
+        let arrivals: Vec<Cell> = notes.windows(2).filter(|pair| pair[0].pos != pair[1].pos).map(|pair| pair[1].pos).collect();
+        let late = &arrivals[arrivals.len().saturating_sub(12)..];
+        late.iter().any(|pos| late.iter().filter(|other| *other == pos).count() >= 4)
     }
 
     /// Any step that does no harm; the direction changes as time goes by.

@@ -20,6 +20,39 @@ impl Mind<'_> {
         None
     }
 
+    /// Whether its last action has opened the rock in front.
+    fn has_just_dug(&self) -> bool {
+        let [.., before, last] = self.memory.map.as_slice() else { return false };
+        before.front == tiles::STONE
+            && last.front == tiles::PATH
+            && (before.pos, before.facing) == (last.pos, last.facing)
+    }
+
+    /// Gets out of a skeleton's line, or behind a stone, when hurt.
+    pub(super) fn flee(&self) -> Option<Choice> {
+        if self.count(item::HEALTH) > 5 {
+            return None;
+        }
+        let archer = self.now.find(tiles::SKELETON).filter(|seen| seen.distance <= 6)?;
+        let toward = archer.toward;
+        let is_ahead = archer.is_straight() && toward == self.facing;
+        if is_ahead && self.has(item::STONE) && self.can_place() {
+            return Some(Choice::new("Place Stone", "A stone keeps the arrows off."));
+        }
+        let mut steps: Vec<_> = STEPS
+            .iter()
+            .filter(|step| !self.atlas.is_closed((self.pos.0 + step.0, self.pos.1 + step.1)))
+            .filter(|step| step.0 * toward.0 + step.1 * toward.1 <= 0)
+            .collect();
+        // Out of the line first where there is one, else away.
+        steps.sort_by_key(|step| {
+            let along = step.0 * toward.0 + step.1 * toward.1;
+            if archer.is_straight() { -along } else { along }
+        });
+        let step = steps.first()?;
+        Some(Choice::new(move_action(**step), "I get away from the skeleton."))
+    }
+
     /// Goes after monsters it has never beaten, when it is well.
     pub(super) fn hunt(&self) -> Option<Choice> {
         let is_well = self.count(item::HEALTH) >= 6;
@@ -70,6 +103,7 @@ impl Mind<'_> {
         let first_nap = !self.memory.has("wake_up")
             && energy <= 8
             && is_quiet
+            && self.now.find(tiles::PATH).is_none()
             && (10..110).contains(&(self.step % 300))
             && self.count(item::HEALTH) >= 5;
         if first_nap {
@@ -115,9 +149,7 @@ impl Mind<'_> {
         if self.now.front == tiles::STONE {
             return Some(Choice::new("Do", "I dig myself in."));
         }
-        // Inside a tunnel it goes on ahead.
-        let ahead = self.can_place() && self.now.distance(tiles::STONE) == 1;
-        if ahead {
+        if self.has_just_dug() {
             return Some(Choice::new(move_action(self.facing), "I go into my hole."));
         }
         self.gather(tiles::STONE).filter(|_| self.reach(tiles::STONE) <= 15)
