@@ -3,7 +3,11 @@
 //! Owns arguments, what is printed and exit codes. Must not do the work: it calls the house.
 
 mod bench;
+mod export;
+mod memory;
 mod output;
+mod search;
+mod show;
 
 use std::process::ExitCode;
 
@@ -28,6 +32,14 @@ macro_rules! verbs {
 verbs! {
     /// Measure the program on this machine
     Bench => bench,
+    /// Write a run as JSON lines
+    Export => export,
+    /// Show the agent's memory as it was in a step
+    Memory => memory,
+    /// Find a text in a run
+    Search => search,
+    /// Show one step of a run
+    Show => show,
 }
 
 /// Watch an LLM agent play long games while it manages its own memory files.
