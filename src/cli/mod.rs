@@ -13,6 +13,7 @@ mod progress;
 mod resume;
 mod run;
 mod scaffold;
+mod search;
 mod show;
 mod verify;
 
@@ -47,6 +48,8 @@ verbs! {
     Show => show,
     /// The memory directory as it was at a step
     Memory => memory,
+    /// Find a text in everything a run recorded
+    Search => search,
     /// Write a run's events as JSON lines
     Export => export,
     /// Check, show, list and compare scaffolds
