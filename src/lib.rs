@@ -1,5 +1,6 @@
 //! The AutoMem workbench: watch an LLM agent play long games while it keeps its own memory files.
 
+pub mod analysis;
 pub mod cli;
 pub mod config;
 pub mod env;

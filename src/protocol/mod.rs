@@ -10,6 +10,8 @@
 //! is understood. What is broken is reported to the model and never guessed.
 
 mod grammar;
+#[cfg(test)]
+mod grammar_tests;
 mod highlight;
 mod parse;
 mod print;

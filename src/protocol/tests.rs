@@ -13,7 +13,7 @@ const fn op(name: &'static str, args: &'static [&'static str], rest: bool) -> Op
     }
 }
 
-const VOCABULARY: &[OpSyntax] = &[
+pub(super) const VOCABULARY: &[OpSyntax] = &[
     OpSyntax {
         name: "SEARCH",
         aliases: &["GREP"],
