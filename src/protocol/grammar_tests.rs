@@ -73,9 +73,9 @@ impl<'a> Draw<'a> {
 
     fn item(&mut self, body: &str, at: &mut usize) -> String {
         let rest = &body[*at..];
-        if rest.starts_with('"') {
+        if let Some(inside) = rest.strip_prefix('"') {
             let mut out = String::new();
-            let mut chars = rest[1..].char_indices();
+            let mut chars = inside.char_indices();
             while let Some((i, c)) = chars.next() {
                 match c {
                     '"' => {
@@ -91,10 +91,10 @@ impl<'a> Draw<'a> {
             }
             panic!("open string in {body}");
         }
-        if rest.starts_with('[') {
-            let end = rest.find(']').expect("class");
-            *at += end + 1;
-            return self.class(&rest[1..end]).to_string();
+        if let Some(inside) = rest.strip_prefix('[') {
+            let end = inside.find(']').expect("class");
+            *at += end + 2;
+            return self.class(&inside[..end]).to_string();
         }
         if rest.starts_with('(') {
             *at += 1;
