@@ -1,6 +1,7 @@
 //! The AutoMem workbench: watch an LLM agent play long games while it keeps its own memory files.
 
 pub mod agent;
+pub mod analysis;
 pub mod cli;
 pub mod config;
 pub mod env;

@@ -88,13 +88,8 @@ fn what_each_op_says() {
         ("TAIL", &["goals.txt", "1"], Ok, "make table\n"),
         ("TAIL", &["goals.txt", "1 line"], Ok, "make table\n"),
         ("TAIL", &["goals.txt"], Ok, "find Wood\nmake table\n"),
-        ("TAIL", &["goals.txt", "0"], Malformed, "write <|TAIL|>file[|n]<|END|>"),
-        (
-            "TAIL",
-            &["goals.txt", "many"],
-            Malformed,
-            "write <|TAIL|>file[|n]<|END|>",
-        ),
+        ("TAIL", &["goals.txt", "0"], Malformed, "write <|TAIL|>file|n<|END|>"),
+        ("TAIL", &["goals.txt", "many"], Malformed, "write <|TAIL|>file|n<|END|>"),
         ("COUNT", &["goals.txt"], Ok, "2 lines, 21 bytes"),
         ("COUNT", &["goals.txt", "WOOD"], Ok, "1 line with `WOOD`"),
         ("COUNT", &["goals.txt", "iron"], Empty, "0 lines with `iron`"),
@@ -352,6 +347,25 @@ fn a_file_too_large_from_outside_is_shown_in_part() {
     assert_eq!(run(&mut memory, "APPEND", &["big.txt", "x"]).0, OpStatus::Refused);
     assert_eq!(place.read("big.txt"), "12345678é and more");
     assert_eq!(run(&mut memory, "WRITE", &["big.txt", "x"]).0, OpStatus::Ok);
+}
+
+#[test]
+fn a_flood_of_files_from_outside_is_taken_in_part() {
+    let place = Place::new();
+    let quotas = Quotas {
+        files: 2,
+        ..Quotas::default()
+    };
+    let mut memory = MemoryDir::create(&place.path, &files_of(&[("z.txt", "mine\n")]), quotas).unwrap();
+    for i in 0..100 {
+        place.write(&format!("{i:03}.txt"), "flood\n");
+    }
+    assert_eq!(memory.outside_edits().unwrap().len(), 7);
+    assert_eq!(memory.outside_edits().unwrap(), []);
+    assert_eq!(memory.files().len(), 8);
+    assert_eq!(run(&mut memory, "READ", &["z.txt"]).1, "mine\n");
+    assert_eq!(run(&mut memory, "CREATE", &["new.txt"]).0, OpStatus::Refused);
+    assert_eq!(run(&mut memory, "WRITE", &["099.txt", "x"]).0, OpStatus::Failed);
 }
 
 #[test]

@@ -13,7 +13,7 @@ const fn op(name: &'static str, args: &'static [&'static str], rest: bool) -> Op
     }
 }
 
-const VOCABULARY: &[OpSyntax] = &[
+pub(super) const VOCABULARY: &[OpSyntax] = &[
     OpSyntax {
         name: "SEARCH",
         aliases: &["GREP"],
@@ -85,6 +85,7 @@ fn slips_of_real_models() {
         ("<|READ|>a.txt</APPEND><|END|>", "READ(a.txt</APPEND>)"),
         ("<|READ|>a.txt</END>", "READ(a.txt)"),
         ("<DONE/>", "DONE"),
+        ("<|DONE|><|END|>", "DONE"),
         // Fences and quotes.
         ("```\n<|READ|>a.txt<|END|>\n```", "READ(a.txt)"),
         ("```xml\n<|ACTION|>\n`Move North`\n<|END|>\n```", "ACTION(Move North)"),
@@ -188,7 +189,7 @@ fn the_message_says_how_to_write_it() {
     let parsed = parse("<|TAIL|><|END|>", VOCABULARY);
     assert_eq!(
         parsed.problems[0].message,
-        "<|TAIL|> did not run: write <|TAIL|>file[|n]<|END|>"
+        "<|TAIL|> did not run: write <|TAIL|>file|n<|END|>"
     );
     let parsed = parse("<|FLY|>up<|END|>", &VOCABULARY[..2]);
     assert_eq!(
@@ -200,7 +201,7 @@ fn the_message_says_how_to_write_it() {
 /// Millions of pieces in all, ten megabytes on one line: a quadratic parser would not come back.
 #[test]
 fn hostile_texts_take_linear_time() {
-    const SIZE: usize = 1_500_000;
+    const SIZE: usize = 300_000;
     let pieces = [
         "x",
         "<",
