@@ -88,7 +88,7 @@ impl Atlas {
     /// Lava in view may be on any cell that fits what is seen of it.
     fn fear_lava(&mut self, now: &Observation) {
         let Some(lava) = now.find(tiles::LAVA) else { return };
-        self.near_lava = lava.distance <= 2;
+        self.near_lava = lava.distance <= 1;
         for cell in self.candidates(lava) {
             if self.get(cell) == UNKNOWN {
                 self.set(cell, tiles::LAVA);
@@ -114,6 +114,15 @@ impl Atlas {
     /// Whether nothing can come through the cell.
     pub(super) fn is_closed(&self, cell: Cell) -> bool {
         is_solid(self.get(cell))
+    }
+
+    /// Whether a step onto the cell cannot end in lava, as far as is known.
+    pub(super) fn is_safe(&self, cell: Cell) -> bool {
+        match self.get(cell) {
+            tiles::LAVA => false,
+            UNKNOWN => !self.near_lava,
+            _ => true,
+        }
     }
 
     /// The cells where something in view can be.

@@ -76,7 +76,7 @@ pub(super) fn record(prompt: &Prompt<'_>) -> String {
                 &format!("achieved {event} [{step}] at ({},{})", note.pos.0, note.pos.1),
             );
         }
-        note_places(&mut pen, step, &memory, &note);
+        note_places(&mut pen, step, &memory, &note, now);
         note_dangers(&mut pen, step, &memory, now);
     }
     pen.text.push_str("<|DONE|>");
@@ -204,13 +204,13 @@ fn spacing(tile: u8) -> Option<i32> {
     match tile {
         tiles::COAL | tiles::IRON | tiles::DIAMOND | tiles::TABLE | tiles::FURNACE => Some(2),
         tiles::TREE => Some(4),
-        tiles::WATER => Some(7),
+        tiles::WATER | tiles::COW => Some(7),
         tiles::STONE => Some(8),
         _ => None,
     }
 }
 
-fn note_places(pen: &mut Pen<'_>, step: u32, memory: &Memory, note: &MapNote) {
+fn note_places(pen: &mut Pen<'_>, step: u32, memory: &Memory, note: &MapNote, now: &Observation) {
     let region = notes::region_of(note.pos);
     if !memory.regions.contains(&region) {
         pen.append(
@@ -220,8 +220,7 @@ fn note_places(pen: &mut Pen<'_>, step: u32, memory: &Memory, note: &MapNote) {
     }
     for place in &memory.places {
         let (dx, dy) = ((place.pos.0 - note.pos.0).abs(), (place.pos.1 - note.pos.1).abs());
-        let nearest = note.seen.iter().find(|seen| seen.tile == place.tile);
-        let nearest = nearest.map_or(i32::MAX, |seen| seen.distance);
+        let nearest = now.distance(place.tile);
         let is_gone = if place.is_exact {
             dx <= 4 && dy <= 3 && nearest > dx + dy
         } else {
@@ -231,12 +230,12 @@ fn note_places(pen: &mut Pen<'_>, step: u32, memory: &Memory, note: &MapNote) {
             pen.append(notes::PLACES, &place.write_gone(step));
         }
     }
-    for seen in &note.seen {
+    for seen in &now.seen {
         let Some(spacing) = spacing(seen.tile) else { continue };
         let place = Place {
             tile: seen.tile,
             pos: likely_cell(note.pos, seen),
-            is_exact: seen.is_straight(),
+            is_exact: seen.is_straight() && !is_creature(seen.tile),
             step,
         };
         let known = memory.places.iter().any(|other| {

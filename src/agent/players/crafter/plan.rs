@@ -7,7 +7,7 @@ mod needs;
 use super::atlas::{Atlas, Means};
 use super::log::look;
 use super::notes::{self, Memory};
-use super::prompt::{Cell, Observation, Prompt, is_ground};
+use super::prompt::{Cell, Observation, Prompt, is_ground, step_of};
 use crate::env::crafter::tiles;
 
 /// Items by number.
@@ -104,6 +104,7 @@ impl<'a> Mind<'a> {
         }
         None.or_else(|| self.fight())
             .or_else(|| self.craft())
+            .or_else(|| self.recover())
             .or_else(|| self.flee())
             .or_else(|| self.urgent_needs())
             .or_else(|| self.rest())
@@ -112,7 +113,13 @@ impl<'a> Mind<'a> {
             .or_else(|| self.hunt().filter(|_| !self.is_torn))
             .or_else(|| self.progress())
             .or_else(|| self.explore())
+            .filter(|choice| self.is_harmless(choice))
             .unwrap_or_else(|| self.wander())
+    }
+
+    /// Whether the choice does not lead into lava.
+    fn is_harmless(&self, choice: &Choice) -> bool {
+        step_of(choice.action).is_none_or(|step| self.atlas.is_safe((self.pos.0 + step.0, self.pos.1 + step.1)))
     }
 
     fn has(&self, item: usize) -> bool {

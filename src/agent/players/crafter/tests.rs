@@ -192,7 +192,7 @@ fn table() {
         for line in game.files.0["survival_log.txt"].lines().rev().take(4).collect::<Vec<_>>().iter().rev() {
             print!("   {line}");
         }
-        println!();
+        println!("\n   {}", game.files.0["actions_log.txt"].lines().last().unwrap_or(""));
         if std::env::var("SHOW").is_ok() {
             for (name, content) in &game.files.0 {
                 println!("##### {name}\n{content}");

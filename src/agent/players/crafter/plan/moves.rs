@@ -82,6 +82,10 @@ impl Mind<'_> {
 
     /// Turns to a cell where something can be placed, staying beside `anchor` if one is given.
     pub(super) fn face_ground(&self, anchor: Option<&Seen>, why: &str) -> Option<Choice> {
+        let is_diggable = self.now.front == tiles::STONE && self.has(item::WOOD_PICKAXE);
+        if is_diggable || self.now.front == tiles::TREE {
+            return Some(Choice::new("Do", why));
+        }
         let anchors = anchor.map(|seen| self.atlas.candidates(seen));
         STEPS
             .iter()
@@ -147,7 +151,7 @@ impl Mind<'_> {
     /// Any step that does no harm; the direction changes as time goes by.
     pub(super) fn wander(&self) -> Choice {
         let turn = (self.step / 7) as usize;
-        let safe = |step: &&Cell| self.atlas.get((self.pos.0 + step.0, self.pos.1 + step.1)) != tiles::LAVA;
+        let safe = |step: &&Cell| self.atlas.is_safe((self.pos.0 + step.0, self.pos.1 + step.1));
         let step = STEPS.iter().cycle().skip(turn % 4).take(4).find(safe);
         match step {
             Some(step) if !is_ground(self.now.front) && *step == self.facing && self.has(item::WOOD_PICKAXE) => {
