@@ -13,6 +13,8 @@ const UNKNOWN: u8 = 0;
 const FREE: u8 = u8::MAX;
 /// How far the view reaches.
 const REACH: Cell = (4, 3);
+/// West and north of these the game shows nothing at all.
+pub(super) const BLIND: Cell = (-29, -30);
 
 /// What a way may lead through.
 #[derive(Debug, Clone, Copy, Default)]
@@ -101,6 +103,11 @@ impl Atlas {
         ((0..SIDE).contains(&x) && (0..SIDE).contains(&y)).then_some((y * SIDE + x) as usize)
     }
 
+    /// Whether the cell is where one sees nothing. It is closed to ways.
+    fn is_blind(cell: Cell) -> bool {
+        cell.0 <= BLIND.0 || cell.1 <= BLIND.1
+    }
+
     pub(super) fn get(&self, cell: Cell) -> u8 {
         Self::index(cell).map_or(tiles::WATER, |i| self.cells[i])
     }
@@ -171,7 +178,7 @@ impl Atlas {
                 }
                 for (n, step) in STEPS.iter().enumerate() {
                     let next = (cell.0 + step.0, cell.1 + step.1);
-                    let Some(j) = Self::index(next) else { continue };
+                    let Some(j) = Self::index(next).filter(|_| !Self::is_blind(next)) else { continue };
                     let Some(toll) = self.toll(self.cells[j], means, i == start) else {
                         continue;
                     };

@@ -115,6 +115,9 @@ fn has_moved(toward: Cell, before: Option<&MapNote>, now: &Observation, seen: &[
         return true;
     }
     let Some(before) = before else { return false };
+    if now.is_blind() || before.seen.is_empty() {
+        return true;
+    }
     if before.facing == toward && !is_ground(before.front) && !is_creature(before.front) {
         return false;
     }

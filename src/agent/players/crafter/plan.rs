@@ -102,6 +102,9 @@ impl<'a> Mind<'a> {
         if self.now.asleep {
             return Choice::new("Sleep", "I am asleep.");
         }
+        if self.now.is_blind() {
+            return self.leave_the_edge();
+        }
         None.or_else(|| self.fight())
             .or_else(|| self.craft())
             .or_else(|| self.recover())

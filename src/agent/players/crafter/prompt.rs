@@ -58,6 +58,11 @@ impl Observation {
         self.seen.iter().find(|seen| seen.tile == tile)
     }
 
+    /// Whether nothing is shown at all, as in the first columns and rows of the map.
+    pub(super) fn is_blind(&self) -> bool {
+        self.is_there && self.seen.is_empty() && self.front == tiles::NOTHING
+    }
+
     /// Distance of the nearest thing of a kind.
     pub(super) fn distance(&self, tile: u8) -> i32 {
         self.find(tile).map_or(i32::MAX, |seen| seen.distance)

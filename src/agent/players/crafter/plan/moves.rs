@@ -1,7 +1,7 @@
 //! Getting somewhere: to things in view, to places remembered, to parts of the map not seen yet.
 
 use super::{Choice, Mind, item};
-use crate::agent::players::crafter::atlas::Lead;
+use crate::agent::players::crafter::atlas::{BLIND, Lead};
 use crate::agent::players::crafter::notes::distance;
 use crate::agent::players::crafter::prompt::{Cell, Seen, is_ground};
 use crate::env::crafter::tiles;
@@ -100,6 +100,13 @@ impl Mind<'_> {
             })
             .map(|step| Choice::new(move_action(*step), why))
             .next()
+    }
+
+    /// Steps back to where the game shows something; tries the other way now and then.
+    pub(super) fn leave_the_edge(&self) -> Choice {
+        let is_west = self.pos.0 - BLIND.0 <= self.pos.1 - BLIND.1;
+        let action = if is_west != (self.step % 12 >= 8) { "Move East" } else { "Move South" };
+        Choice::new(action, "I see nothing here: back from the edge of the map.")
     }
 
     /// Goes to the nearest part of the map that it has not been to.

@@ -78,7 +78,10 @@ impl Mind<'_> {
             return Some(Choice::new("Do", "I drink."));
         }
         let thirsty = || self.gather(tiles::WATER).filter(|_| drink <= 4);
-        let hungry = || self.gather(tiles::COW).filter(|_| food <= 4);
+        let hungry = || {
+            let search = || self.explore().filter(|_| food <= 2);
+            self.gather(tiles::COW).or_else(search).filter(|_| food <= 4)
+        };
         if drink <= food {
             thirsty().or_else(hungry)
         } else {
