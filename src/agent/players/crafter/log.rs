@@ -1,5 +1,6 @@
 //! LOG: what the last action did, worked out from the notes before it and the observation after it.
 
+use super::atlas::BLIND;
 use super::notes::{self, ActionNote, MapNote, Memory, Place, distance};
 use super::prompt::{Cell, Observation, Prompt, Seen, is_creature, is_ground, step_of};
 use crate::env::crafter::tiles;
@@ -104,8 +105,22 @@ fn map_note(step: u32, action: &str, before: Option<&MapNote>, now: &Observation
         if has_moved(toward, before, now, &note.seen) {
             note.pos = (note.pos.0 + toward.0, note.pos.1 + toward.1);
         }
+        if let Some(before) = before {
+            note.pos = corrected(note.pos, toward, before.seen.is_empty(), now.is_blind());
+        }
     }
     note
+}
+
+/// The edges where sight ends are at known places: crossing one corrects the reckoning.
+fn corrected(pos: Cell, toward: Cell, was_blind: bool, is_blind: bool) -> Cell {
+    match (was_blind, is_blind, toward) {
+        (false, true, (-1, 0)) => (BLIND.0, pos.1),
+        (false, true, (0, -1)) => (pos.0, BLIND.1),
+        (true, false, (1, 0)) => (BLIND.0 + 1, pos.1),
+        (true, false, (0, 1)) => (pos.0, BLIND.1 + 1),
+        _ => pos,
+    }
 }
 
 /// Whether a move changed the position. A free cell in front says yes: what blocks a move stays in

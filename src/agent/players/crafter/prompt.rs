@@ -170,7 +170,7 @@ fn read_seen(line: &str) -> Option<Seen> {
     let mut words = line.strip_prefix("- ")?.split(' ');
     let tile = tile(words.next()?);
     let distance = words.next()?.parse().ok()?;
-    let direction = words.last()?;
+    let direction = words.next_back()?;
     let part = |positive: &str, negative: &str| {
         i32::from(direction.contains(positive)) - i32::from(direction.contains(negative))
     };
