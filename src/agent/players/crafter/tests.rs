@@ -27,6 +27,7 @@ impl Files {
     fn run(&mut self, answer: &str) -> (String, Option<String>) {
         let mut results = String::from("RESULTS\n");
         let mut action = None;
+        let mut operations = 0;
         for part in answer.split("<|").skip(1) {
             let Some((op, rest)) = part.split_once("|>") else {
                 continue;
@@ -37,6 +38,7 @@ impl Files {
                 continue;
             }
             let (file, arg) = args.split_once('|').unwrap_or((&args, ""));
+            operations += usize::from(op != "END" && op != "DONE");
             let content = self.0.get(file).cloned().unwrap_or_default();
             let _ = writeln!(results, "--- {op} {file} ---");
             match op {
@@ -59,6 +61,8 @@ impl Files {
                 _ => panic!("unknown operation {op}"),
             }
         }
+        assert!(operations <= 8, "{operations} operations in one answer");
+        assert!(self.0.values().all(|text| text.len() <= 65_536), "a file is too large");
         (results, action)
     }
 }
@@ -116,11 +120,9 @@ fn drift(game: &Game) -> i32 {
     let View::Tiles(view) = &game.frame.view else {
         panic!("no tiles")
     };
-    let last = game.files.0["map_notes.txt"]
-        .lines()
-        .rev()
-        .find_map(notes::MapNote::read)
-        .unwrap();
+    let files = game.files.0.iter().filter(|(name, _)| name.starts_with("map_notes"));
+    let notes = files.flat_map(|(_, text)| text.lines().filter_map(notes::MapNote::read));
+    let last = notes.max_by_key(|note| note.step).unwrap();
     notes::distance((view.player.0 - 32, view.player.1 - 32), last.pos)
 }
 
@@ -324,7 +326,18 @@ fn table() {
         {
             print!("   {line}");
         }
-        println!("\n   {}", game.files.0["actions_log.txt"].lines().last().unwrap_or(""));
+        println!(
+            "\n   {}",
+            game.files
+                .0
+                .iter()
+                .rfind(|(name, _)| name.starts_with("actions"))
+                .unwrap()
+                .1
+                .lines()
+                .last()
+                .unwrap_or("")
+        );
         if std::env::var("SHOW").is_ok() {
             for (name, content) in &game.files.0 {
                 println!("##### {name}\n{content}");

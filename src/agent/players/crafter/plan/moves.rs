@@ -57,7 +57,9 @@ impl Mind<'_> {
     pub(super) fn approach(&self, cells: &[Cell], why: String) -> Option<Choice> {
         for cell in cells {
             let step = (cell.0 - self.pos.0, cell.1 - self.pos.1);
-            if step.0.abs() + step.1.abs() == 1 && (step != self.facing || cells.len() > 1) {
+            if step.0.abs() + step.1.abs() == 1
+                && (step != self.facing || cells.len() > 1 || self.memory.map.is_empty())
+            {
                 return Some(Choice::new(move_action(step), why));
             }
         }
