@@ -6,5 +6,8 @@ pub mod config;
 pub mod env;
 pub mod jobs;
 pub mod llm;
+pub mod memory;
 pub mod protocol;
+pub mod scaffold;
+pub mod store;
 pub mod types;
