@@ -13,6 +13,8 @@ const UNKNOWN: u8 = 0;
 const FREE: u8 = u8::MAX;
 /// How far the view reaches.
 const REACH: Cell = (4, 3);
+/// West and north of these the game shows nothing at all.
+pub(super) const BLIND: Cell = (-29, -30);
 
 /// What a way may lead through.
 #[derive(Debug, Clone, Copy, Default)]
@@ -88,7 +90,7 @@ impl Atlas {
     /// Lava in view may be on any cell that fits what is seen of it.
     fn fear_lava(&mut self, now: &Observation) {
         let Some(lava) = now.find(tiles::LAVA) else { return };
-        self.near_lava = lava.distance <= 2;
+        self.near_lava = lava.distance <= 1;
         for cell in self.candidates(lava) {
             if self.get(cell) == UNKNOWN {
                 self.set(cell, tiles::LAVA);
@@ -99,6 +101,11 @@ impl Atlas {
     fn index(cell: Cell) -> Option<usize> {
         let (x, y) = (cell.0 + HALF, cell.1 + HALF);
         ((0..SIDE).contains(&x) && (0..SIDE).contains(&y)).then_some((y * SIDE + x) as usize)
+    }
+
+    /// Whether the cell is where one sees nothing. It is closed to ways.
+    fn is_blind(cell: Cell) -> bool {
+        cell.0 <= BLIND.0 || cell.1 <= BLIND.1
     }
 
     pub(super) fn get(&self, cell: Cell) -> u8 {
@@ -114,6 +121,15 @@ impl Atlas {
     /// Whether nothing can come through the cell.
     pub(super) fn is_closed(&self, cell: Cell) -> bool {
         is_solid(self.get(cell))
+    }
+
+    /// Whether a step onto the cell cannot end in lava, as far as is known.
+    pub(super) fn is_safe(&self, cell: Cell) -> bool {
+        match self.get(cell) {
+            tiles::LAVA => false,
+            UNKNOWN => !self.near_lava,
+            _ => true,
+        }
     }
 
     /// The cells where something in view can be.
@@ -162,7 +178,9 @@ impl Atlas {
                 }
                 for (n, step) in STEPS.iter().enumerate() {
                     let next = (cell.0 + step.0, cell.1 + step.1);
-                    let Some(j) = Self::index(next) else { continue };
+                    let Some(j) = Self::index(next).filter(|_| !Self::is_blind(next)) else {
+                        continue;
+                    };
                     let Some(toll) = self.toll(self.cells[j], means, i == start) else {
                         continue;
                     };

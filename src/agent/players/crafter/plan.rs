@@ -7,7 +7,7 @@ mod needs;
 use super::atlas::{Atlas, Means};
 use super::log::look;
 use super::notes::{self, Memory};
-use super::prompt::{Cell, Observation, Prompt, is_ground};
+use super::prompt::{Cell, Observation, Prompt, is_ground, step_of};
 use crate::env::crafter::tiles;
 
 /// Items by number.
@@ -30,9 +30,12 @@ pub(super) mod item {
 }
 
 /// The first turn: look up what matters for a decision.
-pub(super) fn consult() -> String {
+pub(super) fn consult(prompt: &Prompt<'_>) -> String {
     let mut text = String::from("Where am I, what is around, what is done?\n");
-    look(&mut text, "TAIL", &[notes::MAP, "24"]);
+    // The notes of this step are written already.
+    for file in notes::files_before(notes::MAP, prompt.step + 1, 24) {
+        look(&mut text, "TAIL", &[&file, "24"]);
+    }
     look(&mut text, "READ", &[notes::PROGRESS]);
     look(&mut text, "TAIL", &[notes::PLACES, "40"]);
     look(&mut text, "TAIL", &[notes::STRATEGY, "64"]);
@@ -102,8 +105,12 @@ impl<'a> Mind<'a> {
         if self.now.asleep {
             return Choice::new("Sleep", "I am asleep.");
         }
+        if self.now.is_blind() {
+            return self.leave_the_edge();
+        }
         None.or_else(|| self.fight())
             .or_else(|| self.craft())
+            .or_else(|| self.recover())
             .or_else(|| self.flee())
             .or_else(|| self.urgent_needs())
             .or_else(|| self.rest())
@@ -112,7 +119,13 @@ impl<'a> Mind<'a> {
             .or_else(|| self.hunt().filter(|_| !self.is_torn))
             .or_else(|| self.progress())
             .or_else(|| self.explore())
+            .filter(|choice| self.is_harmless(choice))
             .unwrap_or_else(|| self.wander())
+    }
+
+    /// Whether the choice does not lead into lava.
+    fn is_harmless(&self, choice: &Choice) -> bool {
+        step_of(choice.action).is_none_or(|step| self.atlas.is_safe((self.pos.0 + step.0, self.pos.1 + step.1)))
     }
 
     fn has(&self, item: usize) -> bool {

@@ -17,8 +17,6 @@ pub(super) struct Prompt<'a> {
     pub(super) observation: Observation,
     /// What memory operations gave; `None` in the first turn of a phase.
     pub(super) results: Option<&'a str>,
-    /// The message that opened the phase.
-    pub(super) opening: &'a str,
 }
 
 /// Something in view, by distance and the signs of its offset.
@@ -58,6 +56,11 @@ impl Observation {
         self.seen.iter().find(|seen| seen.tile == tile)
     }
 
+    /// Whether nothing is shown at all, as in the first columns and rows of the map.
+    pub(super) fn is_blind(&self) -> bool {
+        self.is_there && self.seen.is_empty() && self.front == tiles::NOTHING
+    }
+
     /// Distance of the nearest thing of a kind.
     pub(super) fn distance(&self, tile: u8) -> i32 {
         self.find(tile).map_or(i32::MAX, |seen| seen.distance)
@@ -94,7 +97,6 @@ impl<'a> Prompt<'a> {
             previous: value_of(opening, "PREVIOUS ACTION:").filter(|action| !action.is_empty()),
             observation: read_observation(observed),
             results: after_line(last, "RESULTS"),
-            opening,
         }
     }
 }
@@ -165,7 +167,7 @@ fn read_seen(line: &str) -> Option<Seen> {
     let mut words = line.strip_prefix("- ")?.split(' ');
     let tile = tile(words.next()?);
     let distance = words.next()?.parse().ok()?;
-    let direction = words.last()?;
+    let direction = words.next_back()?;
     let part = |positive: &str, negative: &str| {
         i32::from(direction.contains(positive)) - i32::from(direction.contains(negative))
     };

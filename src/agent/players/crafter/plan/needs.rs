@@ -2,7 +2,11 @@
 
 use super::moves::{STEPS, move_action};
 use super::{Choice, Mind, item};
+use crate::agent::players::crafter::atlas::Means;
 use crate::env::crafter::tiles;
+
+/// Cells of the largest room that counts as a shelter.
+const ROOM: usize = 5;
 
 impl Mind<'_> {
     /// Strikes at monsters within reach.
@@ -22,7 +26,9 @@ impl Mind<'_> {
 
     /// Whether its last action has opened the rock in front.
     fn has_just_dug(&self) -> bool {
-        let [.., before, last] = self.memory.map.as_slice() else { return false };
+        let [.., before, last] = self.memory.map.as_slice() else {
+            return false;
+        };
         before.front == tiles::STONE
             && last.front == tiles::PATH
             && (before.pos, before.facing) == (last.pos, last.facing)
@@ -30,7 +36,7 @@ impl Mind<'_> {
 
     /// Gets out of a skeleton's line, or behind a stone, when hurt.
     pub(super) fn flee(&self) -> Option<Choice> {
-        if self.count(item::HEALTH) > 5 {
+        if self.count(item::HEALTH) > 4 {
             return None;
         }
         let archer = self.now.find(tiles::SKELETON).filter(|seen| seen.distance <= 6)?;
@@ -74,7 +80,10 @@ impl Mind<'_> {
             return Some(Choice::new("Do", "I drink."));
         }
         let thirsty = || self.gather(tiles::WATER).filter(|_| drink <= 4);
-        let hungry = || self.gather(tiles::COW).filter(|_| food <= 4);
+        let hungry = || {
+            let search = || self.explore().filter(|_| food <= 2);
+            self.gather(tiles::COW).or_else(search).filter(|_| food <= 4)
+        };
         if drink <= food {
             thirsty().or_else(hungry)
         } else {
@@ -109,19 +118,39 @@ impl Mind<'_> {
         if first_nap {
             return Some(Choice::new("Sleep", "It is quiet: a short nap."));
         }
-        let tired = energy <= 3 || (energy <= 6 && self.is_dark());
-        let weak = self.count(item::HEALTH) <= 3 && energy < 9 && self.count(item::FOOD) > 2;
-        if !tired && !(weak && self.is_danger_near(9)) {
+        let is_fed = self.count(item::FOOD) >= 2 && self.count(item::DRINK) >= 2;
+        let is_tired = energy <= 4 || (energy <= 8 && self.is_dark());
+        if is_tired && (is_fed || energy == 0) {
+            let shelter = self.shelter();
+            if shelter.is_some() {
+                return shelter;
+            }
+        }
+        let is_spent = energy == 0 || (energy <= 2 && is_fed && is_quiet && !self.is_dark());
+        is_spent.then(|| Choice::new("Sleep", "I cannot stay awake any longer."))
+    }
+
+    /// Hides from monsters when hurt, and stays behind the wall until it is better.
+    pub(super) fn recover(&self) -> Option<Choice> {
+        let health = self.count(item::HEALTH);
+        let is_fed = self.count(item::FOOD) >= 2 && self.count(item::DRINK) >= 2;
+        if !is_fed || health > 6 {
             return None;
         }
-        self.shelter()
-            .or_else(|| (energy <= 2 && is_quiet).then(|| Choice::new("Sleep", "I cannot stay awake any longer.")))
+        if self.atlas.room(ROOM).openings.is_empty() {
+            let can_wait = self.count(item::FOOD) >= 4 && self.count(item::DRINK) >= 4;
+            if self.count(item::ENERGY) < 9 {
+                return Some(Choice::new("Sleep", "Behind the wall I sleep until I am better."));
+            }
+            return can_wait.then(|| Choice::new("Noop", "Behind the wall I get better."));
+        }
+        let is_hunted = health <= 4 && self.is_danger_near(9);
+        if is_hunted { self.shelter() } else { None }
     }
 
     /// Sleeps in a closed room, or works at one: digs two cells into the rock, turns round and closes
     /// the door with a stone.
     fn shelter(&self) -> Option<Choice> {
-        const ROOM: usize = 5;
         let room = self.atlas.room(ROOM);
         if room.openings.is_empty() {
             return Some(Choice::new("Sleep", "All around is closed: I sleep."));
@@ -133,11 +162,18 @@ impl Mind<'_> {
         if self.can_place() && self.atlas.encloses(front, self.pos, ROOM) {
             return Some(Choice::new("Place Stone", "I close the door for the night."));
         }
-        // A step into the unknown from the room's cell shows whether it is closed.
-        if self.atlas.only_unknown(&room.openings)
-            && let Some((_, step)) = room.openings.iter().find(|(cell, _)| *cell == self.pos)
-        {
-            return Some(Choice::new(move_action(*step), "I feel along the wall."));
+        // A step into the unknown shows whether there is a wall.
+        if self.atlas.only_unknown(&room.openings) {
+            let here = room.openings.iter().find(|(cell, _)| *cell == self.pos);
+            let step = here.map(|(_, step)| *step).or_else(|| {
+                let (there, _) = room.openings.first()?;
+                self.atlas
+                    .way(Means::default(), |cell| cell == *there)
+                    .map(|lead| lead.step)
+            });
+            if let Some(step) = step {
+                return Some(Choice::new(move_action(step), "I feel along the wall."));
+            }
         }
         for step in STEPS {
             let next = (self.pos.0 + step.0, self.pos.1 + step.1);
