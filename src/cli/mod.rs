@@ -2,6 +2,8 @@
 //!
 //! Owns arguments, what is printed and exit codes. Must not do the work: it calls the house.
 
+mod bench;
+mod model;
 mod output;
 
 use std::process::ExitCode;
@@ -24,7 +26,12 @@ macro_rules! verbs {
     };
 }
 
-verbs! {}
+verbs! {
+    /// Fetch, list, describe and measure local models
+    Model => model,
+    /// Measure parts of the program against what they must reach
+    Bench => bench,
+}
 
 /// Watch an LLM agent play long games while it manages its own memory files.
 #[derive(Debug, Parser)]
@@ -36,6 +43,8 @@ struct Cli {
 
 /// Parses the arguments and runs the verb. Exit codes: 0 done, 1 failed, 2 wrong use.
 pub fn main() -> ExitCode {
+    #[cfg(feature = "llama")]
+    crate::llm::llama::prepare_process();
     let cli = Cli::parse();
     let result = match cli.verb {
         Some(verb) => dispatch(verb),
