@@ -7,6 +7,7 @@ mod env;
 mod export;
 mod interrupt;
 mod memory;
+mod model;
 mod output;
 mod plan;
 mod progress;
@@ -54,6 +55,8 @@ verbs! {
     Export => export,
     /// Check, show, list and compare scaffolds
     Scaffold => scaffold,
+    /// Fetch, list, describe and measure models
+    Model => model,
     /// Run a world by itself
     Env => env,
     /// Measure the program on this machine

@@ -4,6 +4,7 @@
 //! the table; it measures and must not print.
 
 mod crafter;
+mod llama;
 mod store;
 
 use std::process::ExitCode;
@@ -31,6 +32,8 @@ macro_rules! benches {
 benches! {
     /// Crafter: steps a second by day and by night, with and without text; reset
     Crafter => crafter,
+    /// Local inference: prompt and decode speed, beside llama.cpp's own bench when that is there
+    Llama => llama,
     /// The run file: size, opening, any step, any file, memory needed
     Store => store,
 }
