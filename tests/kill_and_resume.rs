@@ -73,6 +73,15 @@ fn killed_anywhere_nothing_committed_is_lost() {
         assert!(steps(&broken) >= seen, "a committed step is gone");
 
         let output = automem(home).arg("resume").arg(&broken).arg("--json").output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(text.contains("give it with --model"), "{text}");
+        let model = format!("recorded:{}", answers.display());
+        let output = automem(home)
+            .arg("resume")
+            .arg(&broken)
+            .args(["--json", "--model", &model])
+            .output()
+            .unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         for episode in 0..2 {
             assert_eq!(essence(&whole, episode), essence(&broken, episode));
@@ -81,6 +90,38 @@ fn killed_anywhere_nothing_committed_is_lost() {
         let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(report["ok"], true);
         assert_eq!(report["steps"], STEPS * 2);
+    }
+}
+
+/// As above with the scripted player, whose answers depend on what its memory holds.
+#[test]
+fn the_scripted_player_is_resumed_exactly() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path();
+    let start = |out: &Path| {
+        let mut command = automem(home);
+        command.args(["run", "--seeds", "42..43", "--workers", "2", "--max-steps", "400", "--json", "--out"]);
+        command.arg(out).stdout(Stdio::null());
+        command
+    };
+    let whole = home.join("whole.db");
+    assert!(start(&whole).status().unwrap().success());
+    let broken = home.join("broken.db");
+    let mut child = start(&broken).spawn().unwrap();
+    let begin = Instant::now();
+    while steps(&broken) < 30 {
+        assert!(begin.elapsed() < Duration::from_secs(30), "no steps");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let open = !Reader::open(&broken).unwrap().is_finished();
+    if open {
+        let output = automem(home).arg("resume").arg(&broken).arg("--json").output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    for episode in 0..2 {
+        assert_eq!(essence(&whole, episode), essence(&broken, episode));
     }
 }
 

@@ -19,15 +19,12 @@ pub fn open_model(spec: &str, world: &str, options: &ModelOptions) -> Result<Arc
     llm::open(spec, options)
 }
 
-/// What [`open_model`] needs to open a recorded run's model again.
-pub fn spec_of(model: &ModelRef) -> String {
-    match (
-        model.backend.as_str(),
-        model.details.get("path").or_else(|| model.details.get("file")),
-    ) {
-        ("scripted", _) => "scripted".to_owned(),
-        ("recorded", Some(file)) => format!("recorded:{file}"),
-        (_, Some(file)) => file.clone(),
-        (_, None) => model.name.clone(),
+/// What [`open_model`] needs to open a recorded run's model again. A record holds no paths of the
+/// machine it was made on: `None` when the model can only be named by a person.
+pub fn spec_of(model: &ModelRef) -> Option<String> {
+    match model.backend.as_str() {
+        "scripted" => Some("scripted".to_owned()),
+        "llama" => Some(model.name.clone()),
+        _ => None,
     }
 }

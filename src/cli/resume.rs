@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::Context as _;
+
 use super::plan::ModelArgs;
 use super::run::follow;
 use crate::agent;
@@ -34,7 +36,14 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     drop(reader);
     let workspace = Workspace::find()?;
     let options = args.model_options.options(&workspace, meta.workers, meta.exact);
-    let spec = args.model.unwrap_or_else(|| agent::spec_of(&meta.model));
-    let model = agent::open_model(&spec, &meta.world.name, &options)?;
+    let Some(spec) = args.model.or_else(|| agent::spec_of(&meta.model)) else {
+        anyhow::bail!(
+            "the run was played by `{}` ({}), which is not found by its name; give it with --model",
+            meta.model.name,
+            meta.model.backend
+        );
+    };
+    let model = agent::open_model(&spec, &meta.world.name, &options)
+        .with_context(|| format!("the run's model `{spec}` cannot be opened; where it lies now can be given with --model"))?;
     follow(agent::resume(&args.run, model)?, args.json)
 }

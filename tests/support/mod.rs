@@ -15,14 +15,14 @@ use automem::types::{Body, EpisodeNo, Event, ModelRef, Phase, Sampling, StopReas
 type Answer = dyn Fn(&ChatRequest) -> Result<String, LlmError> + Send + Sync;
 
 /// A model that is a function of the request.
-pub struct FnModel(Box<Answer>);
+pub(crate) struct FnModel(Box<Answer>);
 
 impl FnModel {
-    pub fn new(answer: impl Fn(&ChatRequest) -> String + Send + Sync + 'static) -> Arc<dyn ChatModel> {
+    pub(crate) fn new(answer: impl Fn(&ChatRequest) -> String + Send + Sync + 'static) -> Arc<dyn ChatModel> {
         Self::fallible(move |request| Ok(answer(request)))
     }
 
-    pub fn fallible(
+    pub(crate) fn fallible(
         answer: impl Fn(&ChatRequest) -> Result<String, LlmError> + Send + Sync + 'static,
     ) -> Arc<dyn ChatModel> {
         Arc::new(Self(Box::new(answer)))
@@ -69,18 +69,18 @@ impl ChatModel for FnModel {
     }
 }
 
-pub fn last(request: &ChatRequest) -> &str {
+pub(crate) fn last(request: &ChatRequest) -> &str {
     &request.messages.last().unwrap().content
 }
 
-pub fn step_of(request: &ChatRequest) -> u32 {
+pub(crate) fn step_of(request: &ChatRequest) -> u32 {
     let first = &request.messages[1].content;
     let line = first.lines().find_map(|line| line.strip_prefix("STEP: ")).unwrap();
     line.parse().unwrap()
 }
 
 /// Uses every part of the loop; what it does depends on step, phase and the draw's seed only.
-pub fn busy(request: &ChatRequest) -> String {
+pub(crate) fn busy(request: &ChatRequest) -> String {
     const MOVES: [&str; 6] = ["Move West", "Move East", "move north", "Move South", "Do", "Noop"];
     let step = step_of(request);
     let continued = last(request).starts_with("RESULTS");
@@ -100,11 +100,11 @@ pub fn busy(request: &ChatRequest) -> String {
     }
 }
 
-pub fn scaffold() -> Scaffold {
+pub(crate) fn scaffold() -> Scaffold {
     Scaffold::named("crafter-v0", &Workspace::at("/nonexistent")).unwrap()
 }
 
-pub fn plan(out: &Path, model: Arc<dyn ChatModel>) -> RunPlan {
+pub(crate) fn plan(out: &Path, model: Arc<dyn ChatModel>) -> RunPlan {
     RunPlan {
         world: "crafter".into(),
         scaffold: scaffold(),
@@ -119,7 +119,7 @@ pub fn plan(out: &Path, model: Arc<dyn ChatModel>) -> RunPlan {
 }
 
 /// Everything an episode recorded, without what no two runs share: times, and marks of interruptions.
-pub fn essence(run: &Path, episode: u32) -> Vec<Event> {
+pub(crate) fn essence(run: &Path, episode: u32) -> Vec<Event> {
     let reader = Reader::open(run).unwrap();
     let events = reader.episode_events(EpisodeNo(episode)).unwrap();
     events
@@ -140,12 +140,12 @@ pub fn essence(run: &Path, episode: u32) -> Vec<Event> {
 }
 
 /// Plays a plan to its end, reading no events.
-pub fn play(plan: RunPlan) -> RunReport {
+pub(crate) fn play(plan: RunPlan) -> RunReport {
     automem::agent::start(plan).unwrap().wait().unwrap()
 }
 
 /// A run file in a fresh folder that goes away with the guard.
-pub fn place() -> (tempfile::TempDir, PathBuf) {
+pub(crate) fn place() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run.db");
     (folder, out)
