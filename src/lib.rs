@@ -6,4 +6,5 @@ pub mod env;
 pub mod jobs;
 pub mod llm;
 pub mod protocol;
+pub mod store;
 pub mod types;

@@ -1,0 +1,41 @@
+//! Closing a run: one file, no log beside it, no free pages in it.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+
+use super::error::StoreError;
+
+/// How long readers get to let go of the live file.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Takes a finished run out of its live mode. While a reader of another process holds on, the file
+/// stays as it is: complete, but with its log beside it until the last reader leaves.
+pub(super) fn close(conn: &Connection, path: &Path) -> Result<(), StoreError> {
+    let fail = |error: rusqlite::Error| StoreError::sqlite(path, &error);
+    conn.busy_timeout(Duration::from_millis(50)).map_err(fail)?;
+    let start = Instant::now();
+    loop {
+        let mode = conn.query_row("PRAGMA journal_mode = DELETE", [], |row| row.get::<_, String>(0));
+        match mode {
+            Ok(mode) if mode.eq_ignore_ascii_case("delete") => break,
+            Ok(_) => {}
+            Err(error) => match StoreError::sqlite(path, &error) {
+                StoreError::Busy { .. } => {}
+                error => return Err(error),
+            },
+        }
+        if start.elapsed() > PATIENCE {
+            conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
+                .map_err(fail)?;
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    match conn.execute_batch("VACUUM").map_err(fail) {
+        // Free pages stay in the file: nothing is lost by that.
+        Err(StoreError::Full { .. } | StoreError::Busy { .. }) => Ok(()),
+        other => other,
+    }
+}

@@ -1,0 +1,270 @@
+//! The stored form of what events are made of: frames, turns, operations, changes.
+//!
+//! The same rule as for records: names here are names in the file.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::types::{
+    Author, Digest, Edit, Frame, MemoryChange, MemoryOp, OpOutcome, OpStatus, Phase, Role, Sampling, StopReason, Turn,
+    TurnNo, View,
+};
+
+/// Borrowed while writing, owned after reading.
+pub(super) type Text<'a> = Cow<'a, str>;
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct FrameRecord<'a> {
+    long: Text<'a>,
+    short: Text<'a>,
+    view: Cow<'a, View>,
+    reward: f64,
+    terminated: bool,
+    truncated: bool,
+    progression: f64,
+    info: Cow<'a, Value>,
+    digest: Digest,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct TurnRecord<'a> {
+    phase: Phase,
+    turn: u32,
+    role: Role,
+    model: Text<'a>,
+    prompt: Text<'a>,
+    response: Text<'a>,
+    results: Text<'a>,
+    prompt_tokens: u32,
+    cached_tokens: u32,
+    completion_tokens: u32,
+    prompt_ms: f64,
+    ms: f64,
+    sampling: SamplingRecord,
+    grammar: bool,
+    stop: StopReason,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct SamplingRecord {
+    temperature: f32,
+    top_p: f32,
+    top_k: u32,
+    max_tokens: u32,
+    seed: u64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct OpRecord<'a> {
+    phase: Phase,
+    turn: u32,
+    op: Text<'a>,
+    args: Cow<'a, [String]>,
+    by: Author,
+    status: OpStatus,
+    result: Text<'a>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    cut: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    changes: Vec<ChangeRecord<'a>>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct ChangeRecord<'a> {
+    path: Text<'a>,
+    edit: EditRecord<'a>,
+    before: Option<Digest>,
+    after: Option<Digest>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "t", content = "d")]
+enum EditRecord<'a> {
+    #[serde(rename = "append")]
+    Append(Text<'a>),
+    #[serde(rename = "splice")]
+    Splice {
+        at: u64,
+        deleted: Text<'a>,
+        inserted: Text<'a>,
+    },
+    #[serde(rename = "replace")]
+    Replace(Text<'a>),
+    #[serde(rename = "create")]
+    Create(Text<'a>),
+    #[serde(rename = "delete")]
+    Delete,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+pub(super) fn text(text: &str) -> Text<'_> {
+    Cow::Borrowed(text)
+}
+
+impl<'a> FrameRecord<'a> {
+    pub(super) fn of(frame: &'a Frame) -> Self {
+        Self {
+            long: text(&frame.long),
+            short: text(&frame.short),
+            view: Cow::Borrowed(&frame.view),
+            reward: frame.reward,
+            terminated: frame.terminated,
+            truncated: frame.truncated,
+            progression: frame.progression,
+            info: Cow::Borrowed(&frame.info),
+            digest: frame.digest,
+        }
+    }
+
+    pub(super) fn into_frame(self) -> Frame {
+        Frame {
+            long: self.long.into_owned(),
+            short: self.short.into_owned(),
+            view: self.view.into_owned(),
+            reward: self.reward,
+            terminated: self.terminated,
+            truncated: self.truncated,
+            progression: self.progression,
+            info: self.info.into_owned(),
+            digest: self.digest,
+        }
+    }
+}
+
+impl<'a> TurnRecord<'a> {
+    pub(super) fn of(turn: &'a Turn) -> Self {
+        Self {
+            phase: turn.phase,
+            turn: turn.turn.0,
+            role: turn.role,
+            model: text(&turn.model),
+            prompt: text(&turn.prompt),
+            response: text(&turn.response),
+            results: text(&turn.tool_results),
+            prompt_tokens: turn.prompt_tokens,
+            cached_tokens: turn.cached_tokens,
+            completion_tokens: turn.completion_tokens,
+            prompt_ms: turn.prompt_ms,
+            ms: turn.ms,
+            sampling: SamplingRecord {
+                temperature: turn.sampling.temperature,
+                top_p: turn.sampling.top_p,
+                top_k: turn.sampling.top_k,
+                max_tokens: turn.sampling.max_tokens,
+                seed: turn.sampling.seed,
+            },
+            grammar: turn.grammar,
+            stop: turn.stop,
+        }
+    }
+
+    pub(super) fn into_turn(self) -> Turn {
+        Turn {
+            phase: self.phase,
+            turn: TurnNo(self.turn),
+            role: self.role,
+            model: self.model.into_owned(),
+            prompt: self.prompt.into_owned(),
+            response: self.response.into_owned(),
+            tool_results: self.results.into_owned(),
+            prompt_tokens: self.prompt_tokens,
+            cached_tokens: self.cached_tokens,
+            completion_tokens: self.completion_tokens,
+            prompt_ms: self.prompt_ms,
+            ms: self.ms,
+            sampling: Sampling {
+                temperature: self.sampling.temperature,
+                top_p: self.sampling.top_p,
+                top_k: self.sampling.top_k,
+                max_tokens: self.sampling.max_tokens,
+                seed: self.sampling.seed,
+            },
+            grammar: self.grammar,
+            stop: self.stop,
+        }
+    }
+}
+
+impl<'a> OpRecord<'a> {
+    pub(super) fn of(op: &'a MemoryOp) -> Self {
+        Self {
+            phase: op.phase,
+            turn: op.turn.0,
+            op: text(&op.op),
+            args: Cow::Borrowed(&op.args),
+            by: op.by,
+            status: op.outcome.status,
+            result: text(&op.outcome.text),
+            cut: op.outcome.cut,
+            changes: op.changes.iter().map(ChangeRecord::of).collect(),
+        }
+    }
+
+    pub(super) fn into_op(self) -> MemoryOp {
+        MemoryOp {
+            phase: self.phase,
+            turn: TurnNo(self.turn),
+            op: self.op.into_owned(),
+            args: self.args.into_owned(),
+            by: self.by,
+            outcome: OpOutcome {
+                status: self.status,
+                text: self.result.into_owned(),
+                cut: self.cut,
+            },
+            changes: self.changes.into_iter().map(ChangeRecord::into_change).collect(),
+        }
+    }
+}
+
+impl<'a> ChangeRecord<'a> {
+    pub(super) fn of(change: &'a MemoryChange) -> Self {
+        Self {
+            path: text(&change.path),
+            edit: match &change.edit {
+                Edit::Append { text: added } => EditRecord::Append(text(added)),
+                Edit::Splice { at, deleted, inserted } => EditRecord::Splice {
+                    at: *at,
+                    deleted: text(deleted),
+                    inserted: text(inserted),
+                },
+                Edit::Replace { text: all } => EditRecord::Replace(text(all)),
+                Edit::Create { text: all } => EditRecord::Create(text(all)),
+                Edit::Delete => EditRecord::Delete,
+            },
+            before: change.before_digest,
+            after: change.after_digest,
+        }
+    }
+
+    pub(super) fn into_change(self) -> MemoryChange {
+        MemoryChange {
+            path: self.path.into_owned(),
+            edit: match self.edit {
+                EditRecord::Append(text) => Edit::Append {
+                    text: text.into_owned(),
+                },
+                EditRecord::Splice { at, deleted, inserted } => Edit::Splice {
+                    at,
+                    deleted: deleted.into_owned(),
+                    inserted: inserted.into_owned(),
+                },
+                EditRecord::Replace(text) => Edit::Replace {
+                    text: text.into_owned(),
+                },
+                EditRecord::Create(text) => Edit::Create {
+                    text: text.into_owned(),
+                },
+                EditRecord::Delete => Edit::Delete,
+            },
+            before_digest: self.before,
+            after_digest: self.after,
+        }
+    }
+}

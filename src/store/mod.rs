@@ -1,0 +1,26 @@
+//! The run file: one SQLite file that holds everything that happened in a run.
+//!
+//! Owns the format on disk: how events are written down ([`codec`]), packed and found again. The
+//! event log is the truth; step table and memory stream are projections written in the same
+//! transaction. Must not know how a run is played or shown.
+
+mod block;
+mod cache;
+mod close;
+pub mod codec;
+mod error;
+mod fold;
+mod lock;
+mod marks;
+mod memory;
+mod query;
+mod reader;
+mod schema;
+mod wire;
+mod writer;
+
+pub use error::StoreError;
+pub use marks::{Marks, STUCK_AFTER, StepMark};
+pub use memory::{FileState, MemoryState};
+pub use reader::{EpisodeEvents, Reader};
+pub use writer::Writer;
