@@ -3,6 +3,8 @@
 //! Owns the trait every world implements and the registry of worlds. Must not know about agents,
 //! memory, models or the screen. To add a world, add its folder and one line in [`open`].
 
+pub mod crafter;
+
 use crate::types::{Action, Frame, WorldSpec};
 
 /// A game that is played one action at a time. Calls block; a world lives on one thread.
@@ -59,15 +61,18 @@ pub enum WorldError {
 }
 
 /// Names of all worlds.
-pub const WORLDS: &[&str] = &[];
+pub const WORLDS: &[&str] = &["crafter"];
 
 /// Opens a world by name.
 ///
 /// # Errors
 /// When no world has the name.
 pub fn open(name: &str) -> Result<Box<dyn World>, WorldError> {
-    Err(WorldError::Unknown {
-        name: name.to_owned(),
-        known: WORLDS.join(", "),
-    })
+    match name {
+        "crafter" => Ok(Box::new(crafter::Crafter::new())),
+        _ => Err(WorldError::Unknown {
+            name: name.to_owned(),
+            known: WORLDS.join(", "),
+        }),
+    }
 }
