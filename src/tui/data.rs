@@ -49,8 +49,13 @@ pub(crate) enum ControlView {
 /// What came from the loader, from a job or from the edge.
 #[derive(Debug, Clone)]
 pub(crate) enum Data {
-    /// The list of runs.
-    Runs(Vec<RunEntry>),
+    /// The list of runs, and the models that are here.
+    Runs {
+        /// Runs.
+        entries: Vec<RunEntry>,
+        /// Names of models.
+        models: Vec<String>,
+    },
     /// A run was opened.
     Opened(Box<Opened>),
     /// A run or a file could not be opened.
@@ -93,6 +98,8 @@ pub(crate) enum Data {
     Started {
         /// Its file.
         path: PathBuf,
+        /// The player is a program, so that it is slowed down to be watched.
+        paced: bool,
     },
     /// Progress of a long job.
     Progress {

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
 use super::theme::{Slot, Theme};
@@ -78,6 +79,14 @@ impl Inspector {
         })
     }
 
+    /// What `Y` copies: the text with the focus.
+    pub(crate) fn copy(&self) -> String {
+        match self.part {
+            Part::Prompt => self.turn.prompt.clone(),
+            Part::Answer => self.turn.response.clone(),
+        }
+    }
+
     /// The text with the focus and where it is scrolled to.
     pub(crate) fn focused(&mut self) -> (&Document, &mut Scroll) {
         match self.part {
@@ -85,6 +94,35 @@ impl Inspector {
             Part::Answer => (&self.answer, &mut self.scroll[1]),
         }
     }
+}
+
+/// Where prompt and answer stand: side by side where there is room, else one over the other.
+pub(crate) fn areas(body: Rect) -> [Rect; 2] {
+    let body = Rect {
+        y: body.y + 1,
+        height: body.height.saturating_sub(1),
+        ..body
+    };
+    if body.width >= 120 {
+        let left = body.width / 2;
+        return [
+            Rect { width: left, ..body },
+            Rect {
+                x: body.x + left,
+                width: body.width - left,
+                ..body
+            },
+        ];
+    }
+    let upper = body.height / 2;
+    [
+        Rect { height: upper, ..body },
+        Rect {
+            y: body.y + upper,
+            height: body.height - upper,
+            ..body
+        },
+    ]
 }
 
 /// A text of many lines that cannot hurt the terminal.

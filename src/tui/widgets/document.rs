@@ -15,6 +15,8 @@ pub(crate) struct Document {
     text: String,
     spans: Vec<(Range<usize>, Style)>,
     rows: Vec<Range<usize>>,
+    /// The row in which each line begins.
+    starts: Vec<u32>,
     columns: usize,
 }
 
@@ -23,6 +25,7 @@ impl Document {
     pub(crate) fn new(text: String, spans: Vec<(Range<usize>, Style)>, columns: usize) -> Self {
         let rows = text::wrap(&text, columns);
         Self {
+            starts: starts(&text, &rows),
             text,
             spans,
             rows,
@@ -34,6 +37,7 @@ impl Document {
     pub(crate) fn fit(&mut self, columns: usize) {
         if columns != self.columns {
             self.rows = text::wrap(&self.text, columns);
+            self.starts = starts(&self.text, &self.rows);
             self.columns = columns;
         }
     }
@@ -51,6 +55,21 @@ impl Document {
     /// The row that holds a byte.
     pub(crate) fn row_of(&self, at: usize) -> usize {
         self.rows.partition_point(|row| row.start <= at).saturating_sub(1)
+    }
+
+    /// The number of the line (from 0) that begins in a row; `None` where a line goes on.
+    pub(crate) fn line_of_row(&self, row: usize) -> Option<usize> {
+        self.starts.binary_search(&(row as u32)).ok()
+    }
+
+    /// The row in which a line begins.
+    pub(crate) fn row_of_line(&self, line: usize) -> usize {
+        self.starts.get(line).map_or(self.rows.len().saturating_sub(1), |row| *row as usize)
+    }
+
+    /// The line (from 0) that a row belongs to.
+    pub(crate) fn line_at(&self, row: usize) -> usize {
+        self.starts.partition_point(|start| *start as usize <= row).saturating_sub(1)
     }
 
     /// Draws the rows from `top` on.
@@ -84,6 +103,16 @@ impl Document {
     }
 }
 
+/// The rows that begin a line.
+fn starts(text: &str, rows: &[Range<usize>]) -> Vec<u32> {
+    let begins = |row: &Range<usize>| row.start == 0 || text.as_bytes().get(row.start - 1) == Some(&b'\n');
+    (0..)
+        .zip(rows)
+        .filter(|(_, row)| begins(row))
+        .map(|(number, _)| number)
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,5 +134,9 @@ mod tests {
         assert_eq!(colours, [(4, 0), (5, 0), (6, 0), (0, 1)]);
         assert_eq!(doc.row_of(0), 0);
         assert_eq!(doc.row_of(10), 1);
+        let doc = Document::new("one two\nx\n\ny".into(), Vec::new(), 4);
+        let lines: Vec<_> = (0..doc.len()).map(|row| doc.line_of_row(row)).collect();
+        assert_eq!(lines, [Some(0), None, Some(1), Some(2), Some(3)]);
+        assert_eq!((doc.row_of_line(1), doc.line_at(1), doc.line_at(2)), (2, 0, 1));
     }
 }
