@@ -2,6 +2,8 @@
 //!
 //! Owns arguments, what is printed and exit codes. Must not do the work: it calls the house.
 
+mod bench;
+mod env;
 mod output;
 
 use std::process::ExitCode;
@@ -24,7 +26,12 @@ macro_rules! verbs {
     };
 }
 
-verbs! {}
+verbs! {
+    /// Run a world by itself.
+    Env => env,
+    /// Measure a part of the program.
+    Bench => bench,
+}
 
 /// Watch an LLM agent play long games while it manages its own memory files.
 #[derive(Debug, Parser)]

@@ -75,6 +75,7 @@ impl Base {
     }
 
     /// The text.
+    #[cfg(test)]
     pub(super) fn text(&self) -> &[u8] {
         &self.text
     }

@@ -19,6 +19,11 @@ mod schema;
 mod wire;
 mod writer;
 
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
 pub use error::StoreError;
 pub use marks::{Marks, STUCK_AFTER, StepMark};
 pub use memory::{FileState, MemoryState};
