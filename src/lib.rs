@@ -5,6 +5,7 @@ pub mod config;
 pub mod env;
 pub mod jobs;
 pub mod llm;
+pub mod memory;
 pub mod protocol;
 pub mod store;
 pub mod types;

@@ -15,6 +15,8 @@ mod parse;
 mod print;
 pub mod sanitize;
 mod tag;
+#[cfg(test)]
+mod tests;
 
 use std::ops::Range;
 
