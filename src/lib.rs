@@ -8,4 +8,5 @@ pub mod llm;
 pub mod memory;
 pub mod protocol;
 pub mod store;
+pub mod tui;
 pub mod types;
