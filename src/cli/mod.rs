@@ -4,7 +4,18 @@
 
 mod bench;
 mod env;
+mod export;
+mod interrupt;
+mod memory;
 mod output;
+mod plan;
+mod progress;
+mod resume;
+mod run;
+mod scaffold;
+mod search;
+mod show;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -27,9 +38,25 @@ macro_rules! verbs {
 }
 
 verbs! {
-    /// Run a world by itself.
+    /// Play episodes without a screen
+    Run => run,
+    /// Go on with a run that was interrupted
+    Resume => resume,
+    /// Play a run's actions again and compare every observation
+    Verify => verify,
+    /// What happened in a step: observation, turns, operations, action, reward
+    Show => show,
+    /// The memory directory as it was at a step
+    Memory => memory,
+    /// Find a text in everything a run recorded
+    Search => search,
+    /// Write a run's events as JSON lines
+    Export => export,
+    /// Check, show, list and compare scaffolds
+    Scaffold => scaffold,
+    /// Run a world by itself
     Env => env,
-    /// Measure a part of the program.
+    /// Measure the program on this machine
     Bench => bench,
 }
 

@@ -297,6 +297,11 @@ impl MemoryDir {
         self.entries.remove(path).map(|entry| entry.digest)
     }
 
+    #[cfg(test)]
+    pub(super) fn fail_next_write(&mut self, kind: io::ErrorKind) {
+        self.disk.fail_next_write = Some(kind);
+    }
+
     fn fault(&self, doing: &'static str, path: &str, source: io::Error) -> MemoryError {
         if self.disk.is_gone() {
             return MemoryError::Gone(self.path().to_owned());

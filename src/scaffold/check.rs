@@ -35,9 +35,10 @@ fn samples(template: Template) -> Vec<Box<dyn TemplateVars>> {
     match template {
         Template::System => vec![Box::new(sample::system())],
         Template::Log | Template::Plan => sample::steps().into_iter().map(|vars| Box::new(vars) as _).collect(),
-        Template::LogContinue | Template::PlanContinue => {
-            sample::continues().into_iter().map(|vars| Box::new(vars) as _).collect()
-        }
+        Template::LogContinue | Template::PlanContinue => sample::continues()
+            .into_iter()
+            .map(|vars| Box::new(vars) as _)
+            .collect(),
     }
 }
 

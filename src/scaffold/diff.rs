@@ -107,7 +107,12 @@ mod tests {
 
     #[test]
     fn shows_only_what_changed() {
-        let files = |text: &str| BTreeMap::from([("a.md".to_owned(), text.to_owned()), ("b.md".to_owned(), "same\n".to_owned())]);
+        let files = |text: &str| {
+            BTreeMap::from([
+                ("a.md".to_owned(), text.to_owned()),
+                ("b.md".to_owned(), "same\n".to_owned()),
+            ])
+        };
         let found = diff(&files("one\ntwo\n"), &files("one\n2\n"));
         assert_eq!(found.len(), 1);
         let signs: String = found[0].hunks[0].iter().map(|line| line.tag.sign()).collect();

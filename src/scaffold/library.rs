@@ -150,7 +150,10 @@ pub fn read_folder(folder: &Path) -> Result<BTreeMap<String, String>, ScaffoldEr
                 continue;
             }
             if meta.len() > MAX_FILE_BYTES {
-                let large = format!("it has {} bytes; a scaffold's file may have {MAX_FILE_BYTES}", meta.len());
+                let large = format!(
+                    "it has {} bytes; a scaffold's file may have {MAX_FILE_BYTES}",
+                    meta.len()
+                );
                 return Err(read_error(&path, std::io::Error::other(large)));
             }
             let text = std::fs::read_to_string(&path).map_err(|source| read_error(&path, source))?;

@@ -260,7 +260,14 @@ const SAMPLING: &[&str] = &["temperature", "top_p", "top_k", "max_tokens"];
 const OPS: &[&str] = &["order", "log", "plan"];
 const PROMPT: &[&str] = &["inline", "inline_bytes"];
 const FILE: &[&str] = &[
-    "about", "initial", "policy", "key", "max_lines", "max_bytes", "prune", "retention",
+    "about",
+    "initial",
+    "policy",
+    "key",
+    "max_lines",
+    "max_bytes",
+    "prune",
+    "retention",
 ];
 
 /// Reads the manifest among a scaffold's files. The manifest is there when it makes sense; every
@@ -268,7 +275,10 @@ const FILE: &[&str] = &[
 pub(super) fn read(files: &BTreeMap<String, String>) -> (Option<Manifest>, Vec<ProblemAt>) {
     let Some(text) = files.get(MANIFEST) else {
         let hint = "write one with at least `name`, `version`, `env`";
-        return (None, vec![ProblemAt::of_file(MANIFEST, "the manifest is missing", hint)]);
+        return (
+            None,
+            vec![ProblemAt::of_file(MANIFEST, "the manifest is missing", hint)],
+        );
     };
     let mut problems = unknown_keys(text);
     if !problems.is_empty() {
@@ -286,7 +296,13 @@ pub(super) fn read(files: &BTreeMap<String, String>) -> (Option<Manifest>, Vec<P
 
 fn from_toml(text: &str, error: &toml::de::Error) -> ProblemAt {
     let offset = error.span().map_or(0, |span| span.start);
-    ProblemAt::at(MANIFEST, text, offset, error.message(), "see DESIGN, \"A scaffold is a folder\"")
+    ProblemAt::at(
+        MANIFEST,
+        text,
+        offset,
+        error.message(),
+        "see DESIGN, \"A scaffold is a folder\"",
+    )
 }
 
 /// All keys that do not exist, and a broken syntax as one problem.
@@ -319,7 +335,9 @@ fn unknown_keys(text: &str) -> Vec<ProblemAt> {
     };
     look(document.get_ref(), TOP, "");
     for (key, value) in document.get_ref().iter() {
-        let DeValue::Table(table) = value.get_ref() else { continue };
+        let DeValue::Table(table) = value.get_ref() else {
+            continue;
+        };
         match key.get_ref().as_ref() {
             "budgets" => look(table, BUDGETS, " in [budgets]"),
             "sampling" => look(table, SAMPLING, " in [sampling]"),

@@ -20,7 +20,7 @@ pub use error::{ProblemAt, ScaffoldError};
 pub use library::{ScaffoldName, Source, read_folder};
 pub use manifest::{Budgets, FileSpec, Manifest, OpsOrder, Policy, PromptSpec, Prune, Retention, SamplingSpec};
 pub use templates::{Template, Variable, variables};
-pub use vars::{ContinueVars, FileLine, Inlined, OpHelp, StepVars, SystemVars, TemplateVars};
+pub use vars::{ContinueVars, FileLine, Inlined, OpHelp, PlannedFile, StepVars, SystemVars, TemplateVars};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -39,7 +39,10 @@ mod tests {
 
     #[test]
     fn the_nearest_name_is_offered() {
-        assert_eq!(hint_among("obsevation", &["step", "observation"]), "did you mean `observation`?");
+        assert_eq!(
+            hint_among("obsevation", &["step", "observation"]),
+            "did you mean `observation`?"
+        );
         assert_eq!(hint_among("zzz", &["a", "b"]), "there are: a, b");
     }
 }

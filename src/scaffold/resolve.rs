@@ -237,7 +237,11 @@ fn prompt(raw: &RawManifest, files: &BTreeMap<String, FileSpec>, find: &mut Find
 fn file_spec(path: &Spanned<String>, raw: &RawFile, budgets: &Budgets, find: &mut Finder<'_>) -> FileSpec {
     if !sound_path(path.get_ref()) {
         let message = format!("`{}` cannot be a memory file", path.get_ref());
-        find.at(path.span(), message, "use a relative path such as notes.txt, without `..`");
+        find.at(
+            path.span(),
+            message,
+            "use a relative path such as notes.txt, without `..`",
+        );
     }
     let policies = [
         ("append", Policy::Append),
@@ -253,7 +257,11 @@ fn file_spec(path: &Spanned<String>, raw: &RawFile, budgets: &Budgets, find: &mu
         && let Err(error) = regex::Regex::new(key.get_ref())
     {
         let message = format!("`{}` is not a pattern: {error}", key.get_ref());
-        find.at(key.span(), message, "write a regular expression that matches a line's key");
+        find.at(
+            key.span(),
+            message,
+            "write a regular expression that matches a line's key",
+        );
     }
     if let Some(initial) = &raw.initial
         && initial.get_ref().len() as u64 > budgets.file_bytes
@@ -270,7 +278,11 @@ fn file_spec(path: &Spanned<String>, raw: &RawFile, budgets: &Budgets, find: &mu
     ];
     FileSpec {
         about: raw.about.clone().unwrap_or_default(),
-        initial: raw.initial.as_ref().map(|text| text.get_ref().clone()).unwrap_or_default(),
+        initial: raw
+            .initial
+            .as_ref()
+            .map(|text| text.get_ref().clone())
+            .unwrap_or_default(),
         policy,
         key: raw.key.as_ref().map(|key| key.get_ref().clone()),
         max_lines: raw.max_lines,

@@ -145,11 +145,16 @@ impl Templates {
             }
         }
         for template in Template::ALL {
-            let hint = "every scaffold needs system.md, log.md, log_continue.md, plan.md and plan_continue.md in prompts/";
+            let hint =
+                "every scaffold needs system.md, log.md, log_continue.md, plan.md and plan_continue.md in prompts/";
             match files.get(template.file()) {
                 None => problems.push(ProblemAt::of_file(template.file(), "the template is missing", hint)),
                 Some(text) if text.trim().is_empty() => {
-                    problems.push(ProblemAt::of_file(template.file(), "the template is empty", "write its prompt"));
+                    problems.push(ProblemAt::of_file(
+                        template.file(),
+                        "the template is empty",
+                        "write its prompt",
+                    ));
                 }
                 Some(_) => {}
             }
@@ -161,7 +166,9 @@ impl Templates {
     pub(super) fn render(&self, template: Template, vars: &dyn TemplateVars) -> Result<String, ScaffoldError> {
         let file = template.file();
         let wrong = |error: &minijinja::Error| {
-            let name = error.name().map_or_else(|| file.to_owned(), |name| format!("{FOLDER}{name}"));
+            let name = error
+                .name()
+                .map_or_else(|| file.to_owned(), |name| format!("{FOLDER}{name}"));
             let text = error.template_source().unwrap_or_default();
             ScaffoldError::Render(problem(&name, text, error, variables(template)))
         };
@@ -304,7 +311,12 @@ mod tests {
 
     #[test]
     fn the_table_names_exactly_what_templates_get() {
-        let names = |template| variables(template).iter().map(|v| v.name.to_owned()).collect::<Vec<_>>();
+        let names = |template| {
+            variables(template)
+                .iter()
+                .map(|v| v.name.to_owned())
+                .collect::<Vec<_>>()
+        };
         let keys = |vars: &dyn TemplateVars| {
             let mut keys: Vec<String> = vars.to_value().try_iter().unwrap().map(|key| key.to_string()).collect();
             keys.sort();

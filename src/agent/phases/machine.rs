@@ -213,7 +213,8 @@ impl<'a> Machine<'a> {
                 .push(format!("{} does not end PLAN; an action does.", protocol::DONE));
         } else if self.reading.asked == 0 {
             let form = protocol::print_action("name of the action");
-            self.notices.push(format!("No action was found. Commit one with {form}."));
+            self.notices
+                .push(format!("No action was found. Commit one with {form}."));
         }
         self.go_on(results)
     }

@@ -72,7 +72,9 @@ pub(super) fn read(text: &str, rules: &Rules) -> Reading {
         .map(|problem| problem.message)
         .collect();
     if found > MAX_PROBLEMS {
-        reading.problems.push(format!("{} more tags could not be read.", found - MAX_PROBLEMS));
+        reading
+            .problems
+            .push(format!("{} more tags could not be read.", found - MAX_PROBLEMS));
     }
     reading
 }

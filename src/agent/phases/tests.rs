@@ -101,7 +101,9 @@ fn log_goes_on_with_results_and_stops_at_its_budget() {
 fn log_ignores_an_action_and_says_so() {
     let rules = rules(Phase::Log);
     let effects = play(&rules, &["<|ACTION|>Move West<|END|>", "<|DONE|>"]);
-    let Ask::Continue { notices, .. } = asks(&effects)[1] else { panic!() };
+    let Ask::Continue { notices, .. } = asks(&effects)[1] else {
+        panic!()
+    };
     assert!(notices[0].contains("LOG commits no action"));
     assert!(!effects.iter().any(|effect| matches!(effect, Effect::Commit { .. })));
 }
@@ -112,7 +114,9 @@ fn an_unclosed_tag_is_reported_in_the_next_turn() {
         let rules = rules(phase);
         let effects = play(&rules, &["<|READ|>a.txt"]);
         assert!(ran(&effects).is_empty());
-        let Ask::Continue { notices, .. } = asks(&effects)[1] else { panic!() };
+        let Ask::Continue { notices, .. } = asks(&effects)[1] else {
+            panic!()
+        };
         assert!(!notices.is_empty(), "{phase:?}");
         assert!(effects.iter().any(|effect| matches!(effect, Effect::Note(_))));
     }
@@ -137,8 +141,13 @@ fn plan_commits_what_the_model_chose() {
 fn an_invalid_action_plays_the_fallback() {
     let rules = rules(Phase::Plan);
     let effects = play(&rules, &["<|ACTION|>Fly<|END|>"]);
-    let Some(Effect::Commit { raw, action, by, .. }) = effects.last() else { panic!() };
-    assert_eq!((raw.as_str(), action.as_str(), *by), ("Fly", "Noop", ActionBy::Fallback));
+    let Some(Effect::Commit { raw, action, by, .. }) = effects.last() else {
+        panic!()
+    };
+    assert_eq!(
+        (raw.as_str(), action.as_str(), *by),
+        ("Fly", "Noop", ActionBy::Fallback)
+    );
 }
 
 #[test]
@@ -151,7 +160,9 @@ fn no_action_within_the_budget_plays_the_fallback_and_counts() {
         limit: 2,
         asked: 3
     }));
-    let Some(Effect::Commit { raw, by, .. }) = effects.last() else { panic!() };
+    let Some(Effect::Commit { raw, by, .. }) = effects.last() else {
+        panic!()
+    };
     assert_eq!((raw.as_str(), *by), ("", ActionBy::Fallback));
 }
 
@@ -175,7 +186,9 @@ fn operations_beyond_the_budget_are_dropped_with_a_notice() {
         limit: 2,
         asked: 5
     }));
-    let Ask::Continue { notices, .. } = asks(&effects)[1] else { panic!() };
+    let Ask::Continue { notices, .. } = asks(&effects)[1] else {
+        panic!()
+    };
     assert!(notices[0].contains("only the first 2"));
 }
 
@@ -184,7 +197,13 @@ fn without_an_answer_log_ends_and_plan_falls_back() {
     assert_eq!(play(&rules(Phase::Log), &[]).last(), Some(&Effect::Over));
     let plan = rules(Phase::Plan);
     let effects = play(&plan, &[]);
-    assert!(matches!(effects.last(), Some(Effect::Commit { by: ActionBy::Fallback, .. })));
+    assert!(matches!(
+        effects.last(),
+        Some(Effect::Commit {
+            by: ActionBy::Fallback,
+            ..
+        })
+    ));
 }
 
 #[test]

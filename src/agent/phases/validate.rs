@@ -47,13 +47,31 @@ mod tests {
 
     #[test]
     fn mends_spelling_and_nothing_else() {
-        let actions = [Action::from("Noop"), Action::from("Move West"), Action::from("Make Wood Pickaxe")];
+        let actions = [
+            Action::from("Noop"),
+            Action::from("Move West"),
+            Action::from("Make Wood Pickaxe"),
+        ];
         let check = |text: &str| validate(text, &actions).map(|found| (found.action.0, found.repaired));
         assert_eq!(check("Move West"), Some(("Move West".into(), false)));
-        for text in [" move  west ", "MOVE_WEST", "\"Move West\".", "move-west", "`Move West`"] {
+        for text in [
+            " move  west ",
+            "MOVE_WEST",
+            "\"Move West\".",
+            "move-west",
+            "`Move West`",
+        ] {
             assert_eq!(check(text), Some(("Move West".into(), true)), "{text}");
         }
-        for text in ["", "Move", "West", "Move West and then Do", "Mve West", "...", &"x".repeat(300)] {
+        for text in [
+            "",
+            "Move",
+            "West",
+            "Move West and then Do",
+            "Mve West",
+            "...",
+            &"x".repeat(300),
+        ] {
             assert_eq!(check(text), None, "{text}");
         }
     }
