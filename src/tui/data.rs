@@ -31,6 +31,10 @@ pub(crate) enum Event {
     Data(Data),
     /// A signal asks the program to end.
     Terminate,
+    /// A signal asks the program to suspend.
+    Suspend,
+    /// The program goes on after it was suspended.
+    Resumed,
 }
 
 /// How the agent that this process runs is doing.
@@ -101,6 +105,8 @@ pub(crate) enum Data {
         /// The player is a program, so that it is slowed down to be watched.
         paced: bool,
     },
+    /// A run that shall be shown.
+    Show(PathBuf),
     /// Progress of a long job.
     Progress {
         /// What it does.
@@ -155,7 +161,12 @@ pub(crate) enum Effect {
         step: StepNo,
     },
     /// Search the run.
-    Search(String),
+    Search {
+        /// Its file.
+        path: PathBuf,
+        /// What is looked for.
+        text: String,
+    },
     /// Stop searching.
     CancelSearch,
     /// Compare the scaffold with another; `None` gives the parent or the first other one.
@@ -188,8 +199,8 @@ pub(crate) enum ControlRequest {
     Step,
     /// Milliseconds a step takes at least; 0 lets it run.
     Pace(u64),
-    /// End after this step.
-    Stop,
+    /// Leave at once; what was committed stays, and the run can be resumed.
+    Leave,
 }
 
 /// A run to start.

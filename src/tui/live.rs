@@ -34,7 +34,8 @@ pub(crate) struct LiveEpisode {
     pub(crate) ended: bool,
     texts: MemoryFiles,
     touched: BTreeMap<String, StepNo>,
-    before: BTreeMap<String, FileState>,
+    /// Texts and touches as they were when the step began.
+    before: (MemoryFiles, BTreeMap<String, StepNo>),
     knows_memory: bool,
     view: Option<Arc<MemoryView>>,
 }
@@ -81,17 +82,27 @@ impl LiveRun {
 }
 
 impl LiveEpisode {
+    /// Events come twice: as they happen (some may be lost on the way), and once more, complete,
+    /// when the step is committed. A step begins with its first frame, so that the second telling
+    /// begins anew.
     fn take(&mut self, step: StepNo, body: Body) {
-        if step != self.record.step {
-            self.record = StepRecord::new(step);
-            self.before = self.states();
-            self.view = None;
+        match &body {
+            _ if step != self.record.step => {
+                self.before = (self.texts.clone(), self.touched.clone());
+                self.begin(step);
+            }
+            Body::EpisodeStarted { .. } => self.begin(step),
+            Body::Observed { .. } if self.record.frame().is_some() => {
+                (self.texts, self.touched) = self.before.clone();
+                self.begin(step);
+            }
+            _ => {}
         }
         match &body {
             Body::EpisodeStarted { inherited, .. } => {
                 self.texts = inherited.clone();
                 self.touched.clear();
-                self.before = self.states();
+                self.before = (self.texts.clone(), self.touched.clone());
                 self.knows_memory = true;
                 self.ended = false;
                 self.view = None;
@@ -102,6 +113,11 @@ impl LiveEpisode {
             _ => {}
         }
         self.record.push(body);
+    }
+
+    fn begin(&mut self, step: StepNo) {
+        self.record = StepRecord::new(step);
+        self.view = None;
     }
 
     fn apply(&mut self, step: StepNo, changes: &[MemoryChange]) {
@@ -116,28 +132,30 @@ impl LiveEpisode {
         }
     }
 
-    fn states(&self) -> BTreeMap<String, FileState> {
-        let state = |(path, text): (&String, &Arc<str>)| {
-            let state = FileState {
-                text: Arc::clone(text),
-                touched: self.touched.get(path).copied(),
-            };
-            (path.clone(), state)
-        };
-        self.texts.iter().map(state).collect()
-    }
-
     /// The memory as it stands; `None` when events were missed.
     pub(crate) fn memory(&mut self) -> Option<Arc<MemoryView>> {
         if !self.knows_memory {
             return None;
         }
         if self.view.is_none() {
-            let view = MemoryView::new(self.record.step, Some(&self.before), &self.states());
+            let before = states(&self.before.0, &self.before.1);
+            let now = states(&self.texts, &self.touched);
+            let view = MemoryView::new(self.record.step, Some(&before), &now);
             self.view = Some(Arc::new(view));
         }
         self.view.clone()
     }
+}
+
+fn states(texts: &MemoryFiles, touched: &BTreeMap<String, StepNo>) -> BTreeMap<String, FileState> {
+    let state = |(path, text): (&String, &Arc<str>)| {
+        let state = FileState {
+            text: Arc::clone(text),
+            touched: touched.get(path).copied(),
+        };
+        (path.clone(), state)
+    };
+    texts.iter().map(state).collect()
 }
 
 #[cfg(test)]
@@ -157,5 +175,22 @@ mod tests {
         let memory = episode.memory().unwrap();
         assert!(memory.files.contains_key("notes/map.txt"), "{:?}", memory.files.keys());
         assert!(live.stale);
+    }
+
+    #[test]
+    fn a_step_that_is_told_twice_counts_once() {
+        let mut live = LiveRun::new("a.db".into(), false);
+        let events = testing::episode_events(3);
+        let (first, second): (Vec<_>, Vec<_>) = events.into_iter().partition(|event| event.at.step < StepNo(2));
+        first.into_iter().for_each(|event| live.take(event));
+        let step: Vec<_> = second.into_iter().filter(|event| event.at.step == StepNo(2)).collect();
+        // As it happens, with something lost, then complete.
+        step.iter().take(4).filter(|event| !matches!(event.body, Body::TurnFinished { .. })).cloned().for_each(|event| live.take(event));
+        step.iter().cloned().for_each(|event| live.take(event));
+        let episode = live.episodes.get_mut(&EpisodeNo(0)).unwrap();
+        assert_eq!(episode.record, testing::record(2));
+        let memory = episode.memory().unwrap();
+        assert_eq!(memory.files["notes/map.txt"].lines, 2);
+        assert_eq!(memory.files["notes/map.txt"].changed, vec![1..2]);
     }
 }

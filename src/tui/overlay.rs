@@ -167,7 +167,7 @@ impl Confirm {
             Self::QuitWhileLive => (
                 "A run is being played. Quit?",
                 [
-                    "The agent stops after this step; everything up to there is saved.",
+                    "The step under way is dropped; every step before it is saved.",
                     "`automem resume RUN` goes on with it later.",
                     "",
                 ],

@@ -41,6 +41,11 @@ pub(crate) fn update(state: &mut State, event: Event) -> Vec<Effect> {
         Event::Control(control) => news::control(state, control),
         Event::Data(data) => news::data(state, data),
         Event::Terminate => quit_now(state),
+        Event::Suspend => vec![Effect::Suspend],
+        Event::Resumed => {
+            state.redraw = true;
+            vec![Effect::ClearScreen]
+        }
     }
 }
 
@@ -173,11 +178,11 @@ fn quit(state: &mut State) -> Vec<Effect> {
     vec![Effect::Quit]
 }
 
-/// Out without a question; the agent stops after its step.
+/// Out without a question. The agent leaves at once: what was committed stays.
 fn quit_now(state: &mut State) -> Vec<Effect> {
     let mut effects = Vec::new();
     if state.is_playing_a_run() {
-        effects.push(Effect::Control(ControlRequest::Stop));
+        effects.push(Effect::Control(ControlRequest::Leave));
     }
     effects.push(Effect::Quit);
     effects

@@ -91,6 +91,10 @@ pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
                 step: None,
             }];
         }
+        Data::Show(path) => {
+            let (episode, step) = (EpisodeNo(0), None);
+            return vec![Effect::Open { path, episode, step }, Effect::ListRuns];
+        }
         Data::Progress { what, done, total } => state.job = Some(Job { what, done, total }),
         Data::Pulled(request) => {
             state.job = None;

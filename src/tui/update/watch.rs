@@ -211,7 +211,7 @@ pub(super) fn search(state: &mut State, text: String) -> Vec<Effect> {
         text: text.clone(),
         ..Search::default()
     };
-    if text.is_empty() { vec![Effect::CancelSearch] } else { vec![Effect::Search(text)] }
+    if text.is_empty() { vec![Effect::CancelSearch] } else { vec![Effect::Search { path: watch.path.clone(), text }] }
 }
 
 /// Goes to a place that was found. The first time to the nearest one from the cursor on.
