@@ -51,8 +51,10 @@ fn write(reader: &Reader, out: impl Write) -> anyhow::Result<u64> {
         count += 1;
         Ok(())
     };
-    let (ends, starts): (Vec<Event>, Vec<Event>) =
-        reader.run_events()?.into_iter().partition(|event| event.body == Body::RunFinished);
+    let (ends, starts): (Vec<Event>, Vec<Event>) = reader
+        .run_events()?
+        .into_iter()
+        .partition(|event| event.body == Body::RunFinished);
     starts.iter().try_for_each(&mut line)?;
     for episode in reader.episodes()? {
         for event in reader.episode_events(episode.episode)? {
@@ -67,7 +69,9 @@ fn write(reader: &Reader, out: impl Write) -> anyhow::Result<u64> {
 fn is_closed(error: &anyhow::Error) -> bool {
     let closed = |kind| kind == std::io::ErrorKind::BrokenPipe;
     error.chain().any(|cause| {
-        cause.downcast_ref::<std::io::Error>().is_some_and(|error| closed(error.kind()))
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|error| closed(error.kind()))
             || cause
                 .downcast_ref::<serde_json::Error>()
                 .and_then(serde_json::Error::io_error_kind)

@@ -60,7 +60,11 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
                 None => "as the episode found it".to_owned(),
             };
             let (lines, bytes) = (file.text.lines().count(), file.text.len());
-            let _ = write!(out, "── {path} ({lines} lines, {bytes} bytes, {touched})\n{}", file.text);
+            let _ = write!(
+                out,
+                "── {path} ({lines} lines, {bytes} bytes, {touched})\n{}",
+                file.text
+            );
             if !file.text.is_empty() && !file.text.ends_with('\n') {
                 out.push('\n');
             }

@@ -10,12 +10,15 @@ mod memory;
 mod output;
 mod plan;
 mod progress;
+mod replay;
 mod resume;
 mod run;
 mod scaffold;
+mod screenshot;
 mod search;
 mod show;
 mod verify;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -38,6 +41,10 @@ macro_rules! verbs {
 }
 
 verbs! {
+    /// Play episodes and watch them as they are played
+    Watch => watch,
+    /// Watch a recorded run, forwards and backwards
+    Replay => replay,
     /// Play episodes without a screen
     Run => run,
     /// Go on with a run that was interrupted
@@ -52,6 +59,8 @@ verbs! {
     Search => search,
     /// Write a run's events as JSON lines
     Export => export,
+    /// Draw one screen of a run as text or as a picture
+    Screenshot => screenshot,
     /// Check, show, list and compare scaffolds
     Scaffold => scaffold,
     /// Run a world by itself
@@ -73,7 +82,7 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.verb {
         Some(verb) => dispatch(verb),
-        None => Ok(ExitCode::SUCCESS),
+        None => watch::runs(),
     };
     result.unwrap_or_else(|error| {
         output::print_error(&error);

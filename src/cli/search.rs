@@ -33,7 +33,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         let mut out = String::new();
         for hit in &hits {
             let (episode, step, place) = (hit.episode, hit.step, &hit.place);
-            out.push_str(&format!("{episode}:{step} {place}: {}\n", hit.excerpt.replace('\n', " ")));
+            out.push_str(&format!(
+                "{episode}:{step} {place}: {}\n",
+                hit.excerpt.replace('\n', " ")
+            ));
         }
         if hits.is_empty() {
             out.push_str("nothing found\n");

@@ -103,13 +103,23 @@ fn notes(record: &StepRecord) -> Vec<Value> {
                 | Body::EpisodeStarted { .. }
         )
     };
-    record.events.iter().filter(plain).filter_map(|body| serde_json::to_value(body).ok()).collect()
+    record
+        .events
+        .iter()
+        .filter(plain)
+        .filter_map(|body| serde_json::to_value(body).ok())
+        .collect()
 }
 
 fn as_text(record: &StepRecord) -> String {
     let mut out = format!("step {}\n", record.step);
     if let Some(frame) = record.frame() {
-        let _ = write!(out, "\nobservation\n{}\n{}\n", indent(&frame.long), indent(&frame.short));
+        let _ = write!(
+            out,
+            "\nobservation\n{}\n{}\n",
+            indent(&frame.long),
+            indent(&frame.short)
+        );
     }
     for turn in record.turns() {
         let _ = write!(
@@ -126,13 +136,26 @@ fn as_text(record: &StepRecord) -> String {
             indent(&turn.response)
         );
         for op in record.ops().filter(|op| op.phase == turn.phase && op.turn == turn.turn) {
-            let _ = writeln!(out, "    {} {}: {}", op.op, op.args.join(" | "), op.outcome.status.word());
+            let _ = writeln!(
+                out,
+                "    {} {}: {}",
+                op.op,
+                op.args.join(" | "),
+                op.outcome.status.word()
+            );
         }
     }
     if let Some((raw, validated, _, by)) = record.action() {
-        let by = serde_json::to_value(by).ok().and_then(|by| by.as_str().map(str::to_owned)).unwrap_or_default();
+        let by = serde_json::to_value(by)
+            .ok()
+            .and_then(|by| by.as_str().map(str::to_owned))
+            .unwrap_or_default();
         let _ = write!(out, "\naction: {validated} (chosen by {by}");
-        let _ = if raw == validated { writeln!(out, ")") } else { writeln!(out, ", written as `{raw}`)") };
+        let _ = if raw == validated {
+            writeln!(out, ")")
+        } else {
+            writeln!(out, ", written as `{raw}`)")
+        };
     }
     if let Some(outcome) = record.outcome() {
         let _ = writeln!(
@@ -141,7 +164,11 @@ fn as_text(record: &StepRecord) -> String {
             outcome.reward,
             outcome.progression,
             if outcome.terminated { ", the game is over" } else { "" },
-            if outcome.truncated { ", cut off by the step limit" } else { "" }
+            if outcome.truncated {
+                ", cut off by the step limit"
+            } else {
+                ""
+            }
         );
     }
     for note in notes(record) {
@@ -151,5 +178,8 @@ fn as_text(record: &StepRecord) -> String {
 }
 
 fn indent(text: &str) -> String {
-    text.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
+    text.lines()
+        .map(|line| format!("    {line}"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }

@@ -5,6 +5,7 @@
 
 mod crafter;
 mod store;
+mod tui;
 
 use std::process::ExitCode;
 
@@ -33,6 +34,8 @@ benches! {
     Crafter => crafter,
     /// The run file: size, opening, any step, any file, memory needed
     Store => store,
+    /// The screen: a frame, the first frame, no drawing when nothing changed
+    Tui => tui,
 }
 
 /// Arguments of `automem bench`.
