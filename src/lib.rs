@@ -11,4 +11,5 @@ pub mod memory;
 pub mod protocol;
 pub mod scaffold;
 pub mod store;
+pub mod tui;
 pub mod types;

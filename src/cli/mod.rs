@@ -11,12 +11,15 @@ mod model;
 mod output;
 mod plan;
 mod progress;
+mod replay;
 mod resume;
 mod run;
 mod scaffold;
+mod screenshot;
 mod search;
 mod show;
 mod verify;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -41,6 +44,10 @@ macro_rules! verbs {
 verbs! {
     /// Play episodes without a screen
     Run => run,
+    /// Play episodes and watch them
+    Watch => watch,
+    /// Open a recorded run on the Watch screen
+    Replay => replay,
     /// Go on with a run that was interrupted
     Resume => resume,
     /// Play a run's actions again and compare every observation
@@ -53,6 +60,8 @@ verbs! {
     Search => search,
     /// Write a run's events as JSON lines
     Export => export,
+    /// Draw a screen to a file or to stdout
+    Screenshot => screenshot,
     /// Check, show, list and compare scaffolds
     Scaffold => scaffold,
     /// Fetch, list, describe and measure models

@@ -6,6 +6,7 @@
 mod crafter;
 mod llama;
 mod store;
+mod tui;
 
 use std::process::ExitCode;
 
@@ -36,6 +37,8 @@ benches! {
     Llama => llama,
     /// The run file: size, opening, any step, any file, memory needed
     Store => store,
+    /// The screen: a frame, the first frame, no drawing when nothing changed
+    Tui => tui,
 }
 
 /// Arguments of `automem bench`.
