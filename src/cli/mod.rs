@@ -85,7 +85,7 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.verb {
         Some(verb) => dispatch(verb),
-        None => Ok(ExitCode::SUCCESS),
+        None => watch::runs(),
     };
     result.unwrap_or_else(|error| {
         output::print_error(&error);
