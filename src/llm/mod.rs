@@ -3,135 +3,175 @@
 //! Owns prompting a model and counting what that cost. Must not know about agents, worlds or
 //! memory: a request is messages in, text out.
 
-use crate::jobs::Cancel;
-use crate::types::{EpisodeNo, Message, ModelRef, Phase, Role, Sampling, StopReason};
+pub mod catalog;
+mod chat;
+pub mod decoding;
+pub mod gguf;
+#[cfg(feature = "llama")]
+pub mod llama;
+pub mod pull;
+pub mod recorded;
 
-/// Something that answers chats. Shared by all episodes of a run; calls block, several may run at
-/// once from different threads.
-pub trait ChatModel: Send + Sync {
-    /// What the model is, for the record.
-    fn describe(&self) -> ModelRef;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-    /// Tokens a prompt and its answer may have together; `None` where there is no such limit.
-    fn context_length(&self) -> Option<u32>;
+pub use chat::{ChatAnswer, ChatModel, ChatProgress, ChatRequest, LlmError, SlotKey};
 
-    /// Answers one chat. `sink` gets progress as it comes, on the caller's thread.
-    ///
-    /// # Errors
-    /// See [`LlmError`]; a cancelled call is an error too and says so.
-    fn chat(
-        &self,
-        request: &ChatRequest,
-        cancel: &Cancel,
-        sink: &mut dyn FnMut(ChatProgress),
-    ) -> Result<ChatAnswer, LlmError>;
+use crate::config::Workspace;
+
+/// How a model is opened. What is `None` is settled by the model and the machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ModelOptions {
+    /// Where models that are given by name lie.
+    pub models_dir: PathBuf,
+    /// Threads to compute with.
+    pub threads: Option<u32>,
+    /// Tokens a prompt and its answer may have together.
+    pub context: Option<u32>,
+    /// Cache slots, which is also how many answers are written at once.
+    pub slots: Option<u32>,
+    /// Answers that repeat to the bit: one at a time, nothing kept between them. Slow.
+    pub exact: bool,
+    /// Flash attention; `None` leaves it to llama.cpp, which takes it where it wins.
+    pub flash_attention: Option<bool>,
+    /// Layers on the GPU; `None` puts all there when there is one.
+    pub gpu_layers: Option<u32>,
 }
 
-/// One chat to answer.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ChatRequest {
-    /// The chat so far; the last message is the user's.
-    pub messages: Vec<Message>,
-    /// Which cache slot the prompt belongs to.
-    pub slot: SlotKey,
-    /// How tokens are drawn.
-    pub sampling: Sampling,
-    /// Constrains the answer, in llama.cpp's GBNF; back ends without grammars ignore it.
-    pub grammar: Option<String>,
-    /// Texts that end the answer (they are part of it).
-    pub stop: Vec<String>,
+impl ModelOptions {
+    /// The defaults in a workspace.
+    pub fn in_workspace(workspace: &Workspace) -> Self {
+        Self {
+            models_dir: workspace.models_dir(),
+            ..Self::default()
+        }
+    }
 }
 
-/// Names a KV cache slot: prompts of one key share their beginning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct SlotKey {
-    /// Episode.
-    pub episode: EpisodeNo,
-    /// Which model of the agent.
-    pub role: Role,
-    /// Phase.
-    pub phase: Phase,
+type Opened = Result<Arc<dyn ChatModel>, LlmError>;
+
+/// A back end: what it opens, and how that is written.
+struct BackEnd {
+    /// Form of the specification, for people.
+    form: &'static str,
+    /// Opens it; `None` when the specification is of another form.
+    open: fn(&str, &ModelOptions) -> Option<Opened>,
 }
 
-/// What a call tells while it runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ChatProgress {
-    /// It waits for the model, which serves others.
-    Waiting,
-    /// The prompt is being evaluated.
-    Prompt {
-        /// Tokens evaluated, those from the cache included.
-        done: u32,
-        /// Tokens in all.
-        total: u32,
-        /// Tokens taken from the cache.
-        cached: u32,
+/// The registry: the first that knows a specification opens it.
+const BACK_ENDS: &[BackEnd] = &[
+    BackEnd {
+        form: "recorded:FILE",
+        open: |spec, _| spec.strip_prefix("recorded:").map(open_recorded),
     },
-    /// More of the answer; whole characters only.
-    Text(String),
+    BackEnd {
+        form: "path/to/model.gguf",
+        open: |spec, options| is_path(spec).then(|| open_gguf(Path::new(spec), options)),
+    },
+    BackEnd {
+        form: "NAME",
+        open: |spec, options| {
+            let path = catalog::path_of(&options.models_dir, spec)?;
+            path.exists().then(|| open_gguf(&path, options))
+        },
+    },
+];
+
+/// Opens a model by name, by path, or as a recording.
+///
+/// # Errors
+/// [`LlmError::Unknown`] for a name that nothing answers to; else what the back end says.
+pub fn open(spec: &str, options: &ModelOptions) -> Opened {
+    BACK_ENDS
+        .iter()
+        .find_map(|back_end| (back_end.open)(spec, options))
+        .unwrap_or_else(|| Err(unknown(spec, options)))
 }
 
-/// A finished answer.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ChatAnswer {
-    /// The exact text the model saw.
-    pub prompt: String,
-    /// The exact text it answered.
-    pub text: String,
-    /// Tokens of the prompt.
-    pub prompt_tokens: u32,
-    /// Of those, taken from the KV cache.
-    pub cached_tokens: u32,
-    /// Tokens of the answer.
-    pub completion_tokens: u32,
-    /// Milliseconds spent on the prompt.
-    pub prompt_ms: f64,
-    /// Milliseconds of the whole call, waiting included.
-    pub ms: f64,
-    /// Why it ended.
-    pub stop: StopReason,
+fn open_recorded(file: &str) -> Opened {
+    Ok(Arc::new(recorded::RecordedModel::open(Path::new(file))?))
 }
 
-/// Why a model could not answer.
-#[derive(Debug, thiserror::Error)]
-pub enum LlmError {
-    /// The prompt does not fit.
-    #[error("the prompt has {needed} tokens, but only {available} fit the model's context beside the answer")]
-    ContextOverflow {
-        /// Tokens needed, room for the answer included.
-        needed: u32,
-        /// Tokens there are.
-        available: u32,
-    },
-    /// The call was cancelled.
-    #[error("the model call was cancelled")]
-    Cancelled,
-    /// No such model.
-    #[error("there is no model `{name}`: {hint}")]
-    Unknown {
-        /// What was asked for.
-        name: String,
-        /// What to do.
-        hint: String,
-    },
-    /// A model file cannot be used.
-    #[error("{path}: {cause}; {hint}")]
-    File {
-        /// The file.
-        path: String,
-        /// What is wrong.
-        cause: String,
-        /// What to do.
-        hint: String,
-    },
-    /// The back end failed.
-    #[error("{backend} failed: {message}")]
-    Backend {
-        /// Which.
-        backend: &'static str,
-        /// Cause and next step.
-        message: String,
-        /// Whether trying again can help.
-        retryable: bool,
-    },
+#[cfg(feature = "llama")]
+fn open_gguf(path: &Path, options: &ModelOptions) -> Opened {
+    Ok(Arc::new(llama::LlamaModel::open(path, options)?))
+}
+
+#[cfg(not(feature = "llama"))]
+fn open_gguf(path: &Path, _: &ModelOptions) -> Opened {
+    // A file that could not be used anyway is named as such also by a viewer.
+    gguf::Header::open(path)?;
+    Err(LlmError::Unknown {
+        name: path.display().to_string(),
+        hint: "this build of automem is a viewer without llama.cpp and cannot run models; \
+               build it with its default features (cmake, clang and libclang-dev are needed)"
+            .to_owned(),
+    })
+}
+
+fn is_path(spec: &str) -> bool {
+    Path::new(spec)
+        .extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("gguf"))
+        || spec.contains(std::path::is_separator)
+}
+
+fn unknown(spec: &str, options: &ModelOptions) -> LlmError {
+    let there: Vec<String> = catalog::names(&options.models_dir);
+    let there = if there.is_empty() {
+        format!("no models are in {} yet", options.models_dir.display())
+    } else {
+        format!("there is {}", there.join(", "))
+    };
+    let known: Vec<&str> = catalog::KNOWN.iter().map(|known| known.name).collect();
+    let offer = if known.contains(&spec) {
+        format!("`automem model pull {spec}` fetches it")
+    } else {
+        format!("`automem model pull {}` fetches a small one", known.join("|"))
+    };
+    let forms: Vec<&str> = BACK_ENDS.iter().map(|back_end| back_end.form).collect();
+    LlmError::Unknown {
+        name: spec.to_owned(),
+        hint: format!("{there}; {offer}; a model is given as {}", forms.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error_of(spec: &str, options: &ModelOptions) -> String {
+        match open(spec, options) {
+            Ok(_) => panic!("{spec} opened"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn unknown_models_say_what_there_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let options = ModelOptions {
+            models_dir: dir.path().to_owned(),
+            ..ModelOptions::default()
+        };
+        let text = error_of("smollm2-135m", &options);
+        assert!(text.contains("`automem model pull smollm2-135m`"), "{text}");
+        std::fs::write(dir.path().join("mine.gguf"), b"").unwrap();
+        let text = error_of("yours", &options);
+        assert!(text.contains("there is mine"), "{text}");
+        assert!(error_of("../evil", &options).contains("../evil"));
+    }
+
+    #[test]
+    fn broken_files_are_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let options = ModelOptions::default();
+        let path = dir.path().join("half.gguf");
+        std::fs::write(&path, b"GGUF\x03\0\0\0half").unwrap();
+        let text = error_of(path.to_str().unwrap(), &options);
+        assert!(text.contains("half.gguf") && text.contains("cut off"), "{text}");
+        let text = error_of("no/such/model.gguf", &options);
+        assert!(text.contains("no/such/model.gguf"), "{text}");
+        assert!(error_of("recorded:/no/such/file", &options).contains("/no/such/file"));
+    }
 }

@@ -57,8 +57,20 @@ pub fn scripted_run(home: &Path, name: &str, seeds: &str, steps: u32) -> std::pa
     run_ok(
         home,
         &[
-            "run", "--env", "crafter", "--scaffold", "crafter-v0", "--model", "scripted", "--seeds", seeds,
-            "--max-steps", &steps, "--out", out.to_str().unwrap(), "--json",
+            "run",
+            "--env",
+            "crafter",
+            "--scaffold",
+            "crafter-v0",
+            "--model",
+            "scripted",
+            "--seeds",
+            seeds,
+            "--max-steps",
+            &steps,
+            "--out",
+            out.to_str().unwrap(),
+            "--json",
         ],
     );
     out

@@ -24,7 +24,12 @@ impl Terminal {
     /// Starts `automem ARGS` in a terminal of the given size.
     pub fn start(home: &Path, args: &[&str], columns: u16, rows: u16) -> Self {
         let pair = native_pty_system()
-            .openpty(PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 })
+            .openpty(PtySize {
+                rows,
+                cols: columns,
+                pixel_width: 0,
+                pixel_height: 0,
+            })
             .unwrap();
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_automem"));
         command.args(args);
@@ -47,7 +52,14 @@ impl Terminal {
             }
         });
         let parser = vt100::Parser::new(rows, columns, 0);
-        Self { parser, master: pair.master, writer, output, child, raw: Vec::new() }
+        Self {
+            parser,
+            master: pair.master,
+            writer,
+            output,
+            child,
+            raw: Vec::new(),
+        }
     }
 
     /// Types keys.
@@ -59,7 +71,12 @@ impl Terminal {
     /// Gives the terminal another size.
     pub fn resize(&mut self, columns: u16, rows: u16) {
         self.master
-            .resize(PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 })
+            .resize(PtySize {
+                rows,
+                cols: columns,
+                pixel_width: 0,
+                pixel_height: 0,
+            })
             .unwrap();
         self.parser.screen_mut().set_size(rows, columns);
     }
@@ -99,7 +116,10 @@ impl Terminal {
             if done(&screen) {
                 return screen;
             }
-            assert!(began.elapsed() < PATIENCE, "waited for {what:?}; the screen shows:\n{screen}");
+            assert!(
+                began.elapsed() < PATIENCE,
+                "waited for {what:?}; the screen shows:\n{screen}"
+            );
         }
     }
 
@@ -113,14 +133,20 @@ impl Terminal {
                 return status;
             }
             let screen = self.parser.screen().contents();
-            assert!(began.elapsed() < PATIENCE, "the program does not end; the screen shows:\n{screen}");
+            assert!(
+                began.elapsed() < PATIENCE,
+                "the program does not end; the screen shows:\n{screen}"
+            );
         }
     }
 
     fn drain(&mut self, patience: Duration) {
         let deadline = Instant::now() + patience;
         loop {
-            match self.output.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            match self
+                .output
+                .recv_timeout(deadline.saturating_duration_since(Instant::now()))
+            {
                 Ok(bytes) => {
                     self.parser.process(&bytes);
                     self.raw.extend_from_slice(&bytes);

@@ -1,8 +1,12 @@
-//! `automem bench`: measures what was promised, on this machine.
+//! `automem bench`: measures parts of the program against what they must reach.
 //!
-//! One file a bench. Every bench prints figures with their targets; none judges.
+//! Owns the table of benches and how figures are printed. A bench is one file here and one line in
+//! the table; it measures and must not print.
 
+mod crafter;
+mod llama;
 mod store;
+mod tui;
 
 use std::process::ExitCode;
 
@@ -10,58 +14,150 @@ use serde::{Deserialize, Serialize};
 
 use super::output;
 
-/// Measures a part of the program.
+/// Defines the benches: one line each, from which the parser and the dispatch follow.
+macro_rules! benches {
+    ($($(#[$doc:meta])* $bench:ident => $module:ident,)*) => {
+        #[derive(Debug, clap::Subcommand)]
+        enum Bench {
+            $($(#[$doc])* $bench($module::Args),)*
+        }
+
+        fn measure(bench: &Bench) -> anyhow::Result<(&'static str, Vec<Figure>)> {
+            match bench {
+                $(Bench::$bench(args) => Ok((stringify!($module), $module::measure(args)?)),)*
+            }
+        }
+    };
+}
+
+benches! {
+    /// Crafter: steps a second by day and by night, with and without text; reset
+    Crafter => crafter,
+    /// Local inference: prompt and decode speed, beside llama.cpp's own bench when that is there
+    Llama => llama,
+    /// The run file: size, opening, any step, any file, memory needed
+    Store => store,
+    /// The screen: a frame, the first frame, no drawing when nothing changed
+    Tui => tui,
+}
+
+/// Arguments of `automem bench`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
     bench: Bench,
+    /// Print one JSON document
+    #[arg(long, global = true)]
+    json: bool,
 }
 
-#[derive(Debug, clap::Subcommand)]
-enum Bench {
-    /// The run file: size, opening, any step, any file, memory needed
-    Store(store::Args),
-}
-
-/// Runs a bench.
-pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    match args.bench {
-        Bench::Store(args) => store::run(args),
-    }
-}
-
-/// One measured number.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// A measured number.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Figure {
     name: String,
     value: f64,
     unit: String,
-    /// What was promised, in words; empty when nothing was.
-    target: String,
+    /// What it must reach; `None` where nothing is asked.
+    target: Option<f64>,
+    /// Which way it is good, where something is asked.
+    better: Option<Better>,
+    /// Whether it reaches it.
+    met: Option<bool>,
 }
 
-fn figure(name: &str, value: f64, unit: &str, target: &str) -> Figure {
-    Figure {
-        name: name.to_owned(),
-        value,
-        unit: unit.to_owned(),
-        target: target.to_owned(),
+/// Which way a figure is good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Better {
+    /// As with speeds.
+    Higher,
+    /// As with times.
+    Lower,
+}
+
+impl Figure {
+    /// A figure that nothing is asked of.
+    fn new(name: impl Into<String>, value: f64, unit: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            value,
+            unit: unit.into(),
+            target: None,
+            better: None,
+            met: None,
+        }
+    }
+
+    /// The same, which must not be lower.
+    fn at_least(self, target: f64) -> Self {
+        Self {
+            target: Some(target),
+            better: Some(Better::Higher),
+            met: Some(self.value >= target),
+            ..self
+        }
+    }
+
+    /// The same, which must not be higher.
+    fn at_most(self, target: f64) -> Self {
+        Self {
+            target: Some(target),
+            better: Some(Better::Lower),
+            met: Some(self.value <= target),
+            ..self
+        }
     }
 }
 
-/// Prints the figures of a bench.
-fn print(bench: &str, figures: &[Figure], json: bool) -> anyhow::Result<ExitCode> {
-    if json {
-        output::print_json(&serde_json::json!({ "bench": bench, "figures": figures }))?;
+#[derive(Debug, Serialize)]
+struct Report {
+    bench: &'static str,
+    /// Figures of a build for development say little.
+    optimized: bool,
+    figures: Vec<Figure>,
+}
+
+/// Measures and prints.
+pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if let Bench::Store(args) = &args.bench
+        && let Some(run) = args.probed()
+    {
+        return store::probe(run);
+    }
+    let (bench, figures) = measure(&args.bench)?;
+    let report = Report {
+        bench,
+        optimized: !cfg!(debug_assertions),
+        figures,
+    };
+    if args.json {
+        output::print_json(&report)?;
     } else {
-        let mut text = String::new();
-        for figure in figures {
-            text.push_str(&format!(
-                "{:<38} {:>12.3} {:<8} {}\n",
-                figure.name, figure.value, figure.unit, figure.target
-            ));
-        }
-        output::print_text(&text)?;
+        output::print_text(&table(&report))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn table(report: &Report) -> String {
+    let mut text = String::new();
+    for figure in &report.figures {
+        let target = match (figure.better, figure.target, figure.met) {
+            (Some(better), Some(target), met) => format!(
+                "{} {target}{}",
+                if better == Better::Higher { ">=" } else { "<=" },
+                if met == Some(true) { "  met" } else { "  NOT met" }
+            ),
+            _ => String::new(),
+        };
+        let value = if figure.value >= 100.0 {
+            format!("{:.0}", figure.value)
+        } else {
+            format!("{:.3}", figure.value)
+        };
+        text.push_str(&format!("{:<44}{value:>12} {:<9} {target}\n", figure.name, figure.unit));
+    }
+    if !report.optimized {
+        text.push_str("built for development: measure a release build to compare with the targets\n");
+    }
+    text
 }

@@ -117,12 +117,10 @@ impl Player {
         };
         let object = map.get_mut(slot);
         match object.kind {
-            tiles::PLANT => {
-                if object.counter > super::creatures::RIPE {
-                    object.counter = 0;
-                    self.items[item::FOOD] += 4;
-                    self.count(achievement::EAT_PLANT);
-                }
+            tiles::PLANT if object.counter > super::creatures::RIPE => {
+                object.counter = 0;
+                self.items[item::FOOD] += 4;
+                self.count(achievement::EAT_PLANT);
             }
             tiles::ZOMBIE | tiles::SKELETON | tiles::COW => {
                 object.health = object.health.saturating_sub(damage);

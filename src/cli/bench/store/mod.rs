@@ -11,16 +11,13 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 
 use self::synthetic::{Player, Style};
-use super::{Figure, figure};
+use super::Figure;
 use crate::store::Writer;
 use crate::types::{Event, RunMeta};
 
 /// Measures the run file.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// One JSON document on stdout
-    #[arg(long)]
-    json: bool,
     /// Also build a run from a recording of the reference (a debug.jsonl, plain or zstd)
     #[arg(long, value_name = "FILE")]
     reference: Option<PathBuf>,
@@ -35,64 +32,60 @@ pub(super) struct Args {
     probe: Option<PathBuf>,
 }
 
-/// Runs the bench.
-pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    if let Some(run) = &args.probe {
-        return probe::run(run);
+impl Args {
+    /// The run to read at random places, when that is all this process is for.
+    pub(super) fn probed(&self) -> Option<&Path> {
+        self.probe.as_deref()
     }
+}
+
+/// Reads a run at random places and prints what it took.
+pub(super) fn probe(run: &Path) -> anyhow::Result<ExitCode> {
+    probe::run(run)
+}
+
+/// Runs the bench.
+pub(super) fn measure(args: &Args) -> anyhow::Result<Vec<Figure>> {
     let temporary = tempfile::tempdir().context("there is no place for temporary files; set TMPDIR")?;
     let folder = args.keep.as_deref().unwrap_or(temporary.path());
     let mut figures = Vec::new();
     let wide = |steps: u32| Player::new(Style::Reference).take(steps as usize).map(Ok);
     let one = write(&folder.join("1000.db"), wide(1000))?;
     let two = write(&folder.join("2000.db"), wide(2000))?;
-    figures.push(figure(
-        "size, 2,000 steps like the reference's",
-        two.megabytes(),
-        "MB",
-        "at most 1.0",
-    ));
-    figures.push(figure(
+    figures.push(Figure::new("size, 2,000 steps like the reference's", two.megabytes(), "MB").at_most(1.0));
+    figures.push(Figure::new(
         "size, second half against first",
         two.megabytes() / one.megabytes() - 1.0,
         "times",
-        "about 1",
     ));
-    figures.push(figure(
+    figures.push(Figure::new(
         "commits, prompts as long as the reference's",
         two.rate(),
         "steps/s",
-        "",
     ));
     if let Some(file) = &args.reference {
         let half = write(&folder.join("half.db"), reference::steps(file)?.take(1000))?;
         let path = folder.join("reference.db");
         let all = write(&path, reference::steps(file)?)?;
-        figures.push(figure("reference run: steps", f64::from(all.steps), "", ""));
-        figures.push(figure("reference run: text stored", all.text as f64 / 1e6, "MB", ""));
-        figures.push(figure(
-            "reference run: size",
-            all.megabytes(),
-            "MB",
-            "at most 1.0 for 2,000",
-        ));
-        figures.push(figure(
+        figures.push(Figure::new("reference run: steps", f64::from(all.steps), ""));
+        figures.push(Figure::new("reference run: text stored", all.text as f64 / 1e6, "MB"));
+        figures.push(Figure::new("reference run: size", all.megabytes(), "MB").at_most(1.0));
+        figures.push(Figure::new(
             "reference run: size of 1,000 steps",
             half.megabytes(),
             "MB",
-            "half of it",
         ));
-        figures.push(figure("reference run: commits", all.rate(), "steps/s", ""));
+        figures.push(Figure::new("reference run: commits", all.rate(), "steps/s"));
         figures.extend(probed(&path, "reference run: ")?);
     }
     let path = folder.join("long.db");
     let long = write(&path, Player::new(Style::Short).take(args.steps as usize).map(Ok))?;
-    figures.push(figure("long run: steps", f64::from(long.steps), "", ""));
-    figures.push(figure("long run: size", long.megabytes(), "MB", ""));
-    figures.push(figure("long run: commits", long.rate(), "steps/s", "at least 1,000"));
-    figures.push(figure("long run: slowest commit", long.slowest, "ms", ""));
+    figures.push(Figure::new("long run: steps", f64::from(long.steps), ""));
+    figures.push(Figure::new("long run: size", long.megabytes(), "MB"));
+    figures.push(Figure::new("long run: commits", long.rate(), "steps/s").at_least(1000.0));
+    figures.push(Figure::new("long run: slowest commit", long.slowest, "ms"));
     figures.extend(probed(&path, "long run: ")?);
-    super::print("store", &figures, args.json)
+    Ok(figures)
 }
 
 /// What writing a run took.

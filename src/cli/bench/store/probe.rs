@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::Context;
 
-use super::super::{Figure, figure};
+use super::super::Figure;
 use crate::cli::output;
 use crate::store::Reader;
 use crate::types::{EpisodeNo, StepNo};
@@ -51,24 +51,19 @@ fn measure(path: &Path) -> anyhow::Result<Vec<Figure>> {
         one_step(&reader, episode, step)?;
         walk.push(ms(start));
     }
-    let mut figures = vec![figure(
-        "open, with timeline and first step",
-        open,
-        "ms",
-        "under 100 for 100,000 steps",
-    )];
+    let mut figures = vec![Figure::new("open, with timeline and first step", open, "ms").at_most(100.0)];
     for (name, times) in [
         ("any step", &mut steps),
         ("all files at any step", &mut files),
         ("a step back, with files", &mut walk),
     ] {
         times.sort_by(f64::total_cmp);
-        figures.push(figure(&format!("{name}, median"), at(times, 0.5), "ms", ""));
-        figures.push(figure(&format!("{name}, 95%"), at(times, 0.95), "ms", "under 5"));
-        figures.push(figure(&format!("{name}, slowest"), at(times, 1.0), "ms", ""));
+        figures.push(Figure::new(format!("{name}, median"), at(times, 0.5), "ms"));
+        figures.push(Figure::new(format!("{name}, 95%"), at(times, 0.95), "ms").at_most(5.0));
+        figures.push(Figure::new(format!("{name}, slowest"), at(times, 1.0), "ms"));
     }
     if let Some(peak) = peak_memory() {
-        figures.push(figure("memory needed, peak", peak, "MB", "under 150"));
+        figures.push(Figure::new("memory needed, peak", peak, "MB").at_most(150.0));
     }
     Ok(figures)
 }

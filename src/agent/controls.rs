@@ -1,0 +1,259 @@
+//! Pause, step, resume, stop: what a person tells a run, and where its workers listen.
+//!
+//! Owns the wish and the waiting. Must not know what a step is made of.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::jobs::Cancel;
+
+/// What a run is doing, seen from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ControlState {
+    /// It plays.
+    Running,
+    /// It waits between two steps, or will after the step under way.
+    Paused,
+    /// It ends after the step under way.
+    Stopping,
+    /// It is over.
+    Finished,
+}
+
+/// A run's controls. Clones control the same run.
+#[derive(Debug, Clone, Default)]
+pub struct Controls(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    wish: Mutex<Wish>,
+    changed: Condvar,
+    abort: Cancel,
+}
+
+#[derive(Debug)]
+struct Wish {
+    state: ControlState,
+    /// Single steps granted so far; every worker takes each grant once.
+    grants: u64,
+    /// What was asked for, in order: every episode records it.
+    words: Vec<&'static str>,
+    /// Workers that wait between two steps.
+    waiting: usize,
+}
+
+impl Default for Wish {
+    fn default() -> Self {
+        Self {
+            state: ControlState::Running,
+            grants: 0,
+            words: Vec::new(),
+            waiting: 0,
+        }
+    }
+}
+
+impl Controls {
+    /// Controls of a run that plays.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Waits after the step under way.
+    pub fn pause(&self) {
+        self.change(ControlState::Running, ControlState::Paused, "paused");
+    }
+
+    /// Plays on.
+    pub fn resume(&self) {
+        self.change(ControlState::Paused, ControlState::Running, "resumed");
+    }
+
+    /// Plays one step and waits again; pauses a run that plays.
+    pub fn step(&self) {
+        let mut wish = self.wish();
+        match wish.state {
+            ControlState::Paused => {
+                wish.grants += 1;
+                wish.words.push("stepped");
+                self.0.changed.notify_all();
+            }
+            ControlState::Running => {
+                drop(wish);
+                self.pause();
+            }
+            ControlState::Stopping | ControlState::Finished => {}
+        }
+    }
+
+    /// Ends every episode after the step under way; what was played is kept, the run is over.
+    pub fn stop(&self) {
+        let mut wish = self.wish();
+        if matches!(wish.state, ControlState::Running | ControlState::Paused) {
+            wish.state = ControlState::Stopping;
+            wish.words.push("stopped");
+            self.0.changed.notify_all();
+        }
+    }
+
+    /// Leaves at once: the step under way is dropped, model calls are cancelled, the run stays
+    /// open and can be resumed.
+    pub fn abort(&self) {
+        self.0.abort.cancel();
+        let mut wish = self.wish();
+        if wish.state != ControlState::Finished {
+            wish.state = ControlState::Stopping;
+            self.0.changed.notify_all();
+        }
+    }
+
+    /// What the run is doing.
+    pub fn state(&self) -> ControlState {
+        self.wish().state
+    }
+
+    /// Episodes that wait between two steps: a pause has taken effect when this is the number of
+    /// episodes under way.
+    pub fn waiting(&self) -> usize {
+        self.wish().waiting
+    }
+
+    /// The flag that cancels model calls.
+    pub(super) fn cancel(&self) -> &Cancel {
+        &self.0.abort
+    }
+
+    pub(super) fn finish(&self) {
+        self.wish().state = ControlState::Finished;
+        self.0.changed.notify_all();
+    }
+
+    fn change(&self, from: ControlState, to: ControlState, word: &'static str) {
+        let mut wish = self.wish();
+        if wish.state == from {
+            wish.state = to;
+            wish.words.push(word);
+            self.0.changed.notify_all();
+        }
+    }
+
+    fn wish(&self) -> MutexGuard<'_, Wish> {
+        // A panic elsewhere leaves plain values behind: they are still good.
+        self.0.wish.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a worker may do next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Permit {
+    /// Play the next step.
+    Play,
+    /// End the episode.
+    Stop,
+    /// Leave it open, at once.
+    Abort,
+}
+
+/// One worker's place at the controls.
+#[derive(Debug)]
+pub(super) struct Gate {
+    controls: Controls,
+    grants: u64,
+    words: usize,
+}
+
+impl Gate {
+    pub(super) fn new(controls: &Controls) -> Self {
+        Self {
+            grants: controls.wish().grants,
+            words: 0,
+            controls: controls.clone(),
+        }
+    }
+
+    /// Waits while the run is paused. Gives what to do and what was asked for since the last time.
+    pub(super) fn pass(&mut self) -> (Permit, Vec<&'static str>) {
+        let inner = Arc::clone(&self.controls.0);
+        let mut wish = self.controls.wish();
+        let permit = loop {
+            if inner.abort.is_cancelled() {
+                break Permit::Abort;
+            }
+            match wish.state {
+                ControlState::Stopping | ControlState::Finished => break Permit::Stop,
+                ControlState::Running => {
+                    self.grants = wish.grants;
+                    break Permit::Play;
+                }
+                ControlState::Paused if self.grants < wish.grants => {
+                    self.grants += 1;
+                    break Permit::Play;
+                }
+                ControlState::Paused => {
+                    wish.waiting += 1;
+                    wish = inner.changed.wait(wish).unwrap_or_else(PoisonError::into_inner);
+                    wish.waiting -= 1;
+                }
+            }
+        };
+        drop(wish);
+        (permit, self.words())
+    }
+
+    /// What was asked for since the last time.
+    pub(super) fn words(&mut self) -> Vec<&'static str> {
+        let wish = self.controls.wish();
+        let words = wish.words.get(self.words..).unwrap_or_default().to_vec();
+        self.words = wish.words.len();
+        words
+    }
+
+    /// Whether episodes shall end after their step.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.controls.state() == ControlState::Stopping
+    }
+
+    /// Sleeps for a while, but not beyond an abort. False when the run is being aborted.
+    pub(super) fn sleep(&self, duration: Duration) -> bool {
+        let inner = Arc::clone(&self.controls.0);
+        let wish = self.controls.wish();
+        let aborted = |_: &mut Wish| !inner.abort.is_cancelled();
+        drop(inner.changed.wait_timeout_while(wish, duration, aborted));
+        !inner.abort.is_cancelled()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grant_is_one_step_and_words_are_told_once() {
+        let controls = Controls::new();
+        let mut gate = Gate::new(&controls);
+        assert_eq!(gate.pass(), (Permit::Play, vec![]));
+        controls.pause();
+        controls.step();
+        controls.step();
+        assert_eq!(gate.pass(), (Permit::Play, vec!["paused", "stepped", "stepped"]));
+        assert_eq!(gate.pass(), (Permit::Play, vec![]));
+        controls.stop();
+        assert_eq!(gate.pass(), (Permit::Stop, vec!["stopped"]));
+        assert_eq!(controls.state(), ControlState::Stopping);
+        controls.resume();
+        assert_eq!(controls.state(), ControlState::Stopping);
+    }
+
+    #[test]
+    fn a_waiting_worker_is_woken() {
+        let controls = Controls::new();
+        controls.pause();
+        let mut gate = Gate::new(&controls);
+        let waiter = std::thread::spawn(move || gate.pass().0);
+        while controls.waiting() == 0 {
+            std::thread::yield_now();
+        }
+        controls.abort();
+        assert_eq!(waiter.join().unwrap(), Permit::Abort);
+    }
+}

@@ -1,0 +1,29 @@
+//! The agent: LOG and PLAN, step after step, and everything around them.
+//!
+//! Owns the loop (AutoMem, section 4 of the design): the pure [`phases`], the driver that gives
+//! them a world, a memory directory, a model and a record, the [`Controls`] a person holds, and
+//! starting, resuming and verifying runs. Must not know about screens.
+
+mod calls;
+mod controls;
+mod episode;
+mod error;
+mod models;
+pub mod phases;
+pub mod players;
+mod prompts;
+mod recorder;
+mod replay;
+mod resume;
+mod run;
+mod shared;
+mod turns;
+mod verify;
+mod worker;
+
+pub use controls::{ControlState, Controls};
+pub use error::AgentError;
+pub use models::{open_model, spec_of};
+pub use resume::resume;
+pub use run::{OpenWorld, RunHandle, RunPlan, RunReport, memory_folder, start, start_in};
+pub use verify::{Difference, VerifyProgress, VerifyReport, verify, verify_in};

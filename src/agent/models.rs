@@ -1,0 +1,30 @@
+//! Opening a player by what a person wrote: the scripted players live here, real models in `llm`.
+
+use std::sync::Arc;
+
+use crate::llm::{self, ChatModel, LlmError, ModelOptions};
+use crate::types::ModelRef;
+
+use super::players;
+
+/// Opens a model: `scripted` is the world's scripted player (a program), everything else is the
+/// registry's of `llm`.
+///
+/// # Errors
+/// When there is no such model or it cannot be used.
+pub fn open_model(spec: &str, world: &str, options: &ModelOptions) -> Result<Arc<dyn ChatModel>, LlmError> {
+    if spec == "scripted" {
+        return players::open(world);
+    }
+    llm::open(spec, options)
+}
+
+/// What [`open_model`] needs to open a recorded run's model again. A record holds no paths of the
+/// machine it was made on: `None` when the model can only be named by a person.
+pub fn spec_of(model: &ModelRef) -> Option<String> {
+    match model.backend.as_str() {
+        "scripted" => Some("scripted".to_owned()),
+        "llama" => Some(model.name.clone()),
+        _ => None,
+    }
+}

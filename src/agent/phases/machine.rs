@@ -1,0 +1,256 @@
+//! The state machine of a phase. One [`Machine`] plays one phase of one step.
+
+use super::reading::{OpCall, Reading, read};
+use super::{Rules, validate};
+use crate::protocol;
+use crate::types::{Action, ActionBy, BudgetKind, Phase, StopReason, TurnNo};
+
+/// Something that happened outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input<'a> {
+    /// The phase begins.
+    Begin,
+    /// The model has answered.
+    Answered {
+        /// Its answer.
+        text: &'a str,
+        /// Why the answer ended.
+        stop: StopReason,
+    },
+    /// The operations of the answer have run.
+    OpsRan {
+        /// What they gave back, as the model will see it.
+        results: String,
+    },
+    /// The model cannot answer: the prompt does not fit, or the call failed for good.
+    NoAnswer,
+}
+
+/// Something to do outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Ask the model; answer with [`Input::Answered`] or [`Input::NoAnswer`].
+    CallModel {
+        /// Which call of the phase.
+        turn: TurnNo,
+        /// Calls left, this one included.
+        turns_left: u32,
+        /// With which prompt.
+        ask: Ask,
+    },
+    /// Close the turn: run these operations (there may be none), record turn and operations;
+    /// answer with [`Input::OpsRan`].
+    RunOps {
+        /// Which call they belong to.
+        turn: TurnNo,
+        /// The operations in order.
+        ops: Vec<OpCall>,
+    },
+    /// A budget was reached.
+    Budget {
+        /// In which turn.
+        turn: TurnNo,
+        /// Which budget.
+        budget: BudgetKind,
+        /// Its size.
+        limit: u64,
+        /// What was asked for.
+        asked: u64,
+    },
+    /// Record a note.
+    Note(String),
+    /// PLAN is over with this action.
+    Commit {
+        /// What the model wrote; empty when it gave none.
+        raw: String,
+        /// What the world gets.
+        action: Action,
+        /// It was mended.
+        repaired: bool,
+        /// Who chose it.
+        by: ActionBy,
+    },
+    /// LOG is over.
+    Over,
+}
+
+/// Which prompt the model gets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ask {
+    /// The first one of the phase.
+    First,
+    /// A later one.
+    Continue {
+        /// What the operations gave back.
+        results: String,
+        /// What was wrong with the last answer.
+        notices: Vec<String>,
+    },
+}
+
+/// A phase under way.
+#[derive(Debug)]
+pub struct Machine<'a> {
+    rules: &'a Rules,
+    turn: u32,
+    reading: Reading,
+    notices: Vec<String>,
+    over: bool,
+}
+
+impl<'a> Machine<'a> {
+    /// A phase that has not begun.
+    pub fn new(rules: &'a Rules) -> Self {
+        Self {
+            rules,
+            turn: 0,
+            reading: Reading::default(),
+            notices: Vec::new(),
+            over: false,
+        }
+    }
+
+    /// Takes in what happened and says what to do, in order. After [`Effect::Commit`] or
+    /// [`Effect::Over`] nothing more follows.
+    pub fn step(&mut self, input: Input<'_>) -> Vec<Effect> {
+        if self.over {
+            return Vec::new();
+        }
+        match input {
+            Input::Begin if self.rules.turns == 0 => self.end_without_action(String::new()),
+            Input::Begin => vec![self.call(Ask::First)],
+            Input::Answered { text, stop } => self.answered(text, stop),
+            Input::OpsRan { results } => self.ops_ran(results),
+            Input::NoAnswer => self.end_without_action(String::new()),
+        }
+    }
+
+    fn turn_no(&self) -> TurnNo {
+        TurnNo(self.turn)
+    }
+
+    fn call(&self, ask: Ask) -> Effect {
+        Effect::CallModel {
+            turn: self.turn_no(),
+            turns_left: self.rules.turns.saturating_sub(self.turn),
+            ask,
+        }
+    }
+
+    fn answered(&mut self, text: &str, stop: StopReason) -> Vec<Effect> {
+        self.reading = read(text, self.rules);
+        let turn = self.turn_no();
+        let mut notes: Vec<String> = self.reading.problems.clone();
+        let mut effects = vec![Effect::RunOps {
+            turn,
+            ops: std::mem::take(&mut self.reading.ops),
+        }];
+        let limit = self.rules.ops_per_turn as usize;
+        if self.reading.asked > limit {
+            effects.push(Effect::Budget {
+                turn,
+                budget: BudgetKind::Ops,
+                limit: limit as u64,
+                asked: self.reading.asked as u64,
+            });
+            notes.push(format!(
+                "You asked for {} operations; only the first {limit} were run.",
+                self.reading.asked
+            ));
+        }
+        if stop == StopReason::Length {
+            notes.push("Your answer was cut at its length limit. Be shorter.".to_owned());
+        }
+        match self.rules.phase {
+            Phase::Log if !self.reading.actions.is_empty() => {
+                notes.push("LOG commits no action; yours was ignored. Commit it in PLAN.".to_owned());
+            }
+            Phase::Plan if self.reading.actions.len() > 1 => {
+                notes.push("Your answer held several actions; the first one was taken.".to_owned());
+            }
+            _ => {}
+        }
+        self.notices = notes.clone();
+        effects.extend(notes.into_iter().map(|note| Effect::Note(self.noted(&note))));
+        effects
+    }
+
+    fn noted(&self, text: &str) -> String {
+        format!("{} turn {}: {text}", self.rules.phase.word(), self.turn)
+    }
+
+    fn ops_ran(&mut self, results: String) -> Vec<Effect> {
+        match self.rules.phase {
+            Phase::Log => self.after_log_turn(results),
+            Phase::Plan => self.after_plan_turn(results),
+        }
+    }
+
+    /// LOG ends with DONE, or when an answer asked for nothing and nothing was wrong with it.
+    fn after_log_turn(&mut self, results: String) -> Vec<Effect> {
+        let idle = self.reading.asked == 0 && self.notices.is_empty();
+        if self.reading.done || idle {
+            return self.end_without_action(String::new());
+        }
+        self.go_on(results)
+    }
+
+    fn after_plan_turn(&mut self, results: String) -> Vec<Effect> {
+        if let Some(raw) = self.reading.actions.first().cloned() {
+            self.over = true;
+            return match validate(&raw, &self.rules.actions) {
+                Some(valid) => vec![Effect::Commit {
+                    raw,
+                    action: valid.action,
+                    repaired: valid.repaired,
+                    by: ActionBy::Model,
+                }],
+                None => self.end_without_action(raw),
+            };
+        }
+        if self.reading.done {
+            self.notices
+                .push(format!("{} does not end PLAN; an action does.", protocol::DONE));
+        } else if self.reading.asked == 0 {
+            let form = protocol::print_action("name of the action");
+            self.notices
+                .push(format!("No action was found. Commit one with {form}."));
+        }
+        self.go_on(results)
+    }
+
+    fn go_on(&mut self, results: String) -> Vec<Effect> {
+        let turn = self.turn_no();
+        self.turn += 1;
+        if self.turn < self.rules.turns {
+            let notices = std::mem::take(&mut self.notices);
+            return vec![self.call(Ask::Continue { results, notices })];
+        }
+        let mut effects = Vec::new();
+        // A last LOG answer that only wrote wanted no further turn: no budget stood in its way.
+        if self.rules.phase == Phase::Plan || !self.notices.is_empty() {
+            effects.push(Effect::Budget {
+                turn,
+                budget: BudgetKind::Turns,
+                limit: u64::from(self.rules.turns),
+                asked: u64::from(self.turn) + 1,
+            });
+        }
+        effects.extend(self.end_without_action(String::new()));
+        effects
+    }
+
+    /// LOG is over; PLAN commits the fallback. `raw` is what the model wrote as its action.
+    fn end_without_action(&mut self, raw: String) -> Vec<Effect> {
+        self.over = true;
+        vec![match self.rules.phase {
+            Phase::Log => Effect::Over,
+            Phase::Plan => Effect::Commit {
+                raw,
+                action: self.rules.fallback.clone(),
+                repaired: false,
+                by: ActionBy::Fallback,
+            },
+        }]
+    }
+}

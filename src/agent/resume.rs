@@ -1,0 +1,117 @@
+//! Going on with a run that was interrupted: its actions are replayed on a fresh world, its memory
+//! is rebuilt from the record, and the next step is played as if nothing had happened.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::episode::Start;
+use super::error::AgentError;
+use super::replay::{ReplayError, replay};
+use super::run::{OpenWorld, Parts, RunHandle, launch, memory_folder};
+use super::worker::{Job, place};
+use crate::env::{self, World};
+use crate::llm::ChatModel;
+use crate::scaffold::Scaffold;
+use crate::store::{Reader, Writer};
+use crate::types::{EpisodeNo, EpisodeState, EpisodeSummary, MemoryFiles, RunMeta, StepNo};
+
+/// Goes on with the open episodes of a run, and with those that have not begun. Returns once the
+/// recorded part is replayed.
+///
+/// # Errors
+/// When the run is finished, damaged or being written; when the world of this program does not
+/// answer the recorded actions as it did.
+pub fn resume(path: &Path, model: Arc<dyn ChatModel>) -> Result<RunHandle, AgentError> {
+    let name = Reader::open(path)?.meta().world.name.clone();
+    resume_in(path, model, Arc::new(move || env::open(&name)))
+}
+
+/// As [`resume`], with worlds that the caller makes.
+fn resume_in(path: &Path, model: Arc<dyn ChatModel>, open_world: OpenWorld) -> Result<RunHandle, AgentError> {
+    let reader = Reader::open(path)?;
+    let meta = reader.meta().clone();
+    let episodes = reader.episodes()?;
+    let mut jobs = Vec::new();
+    for (n, seed) in (0..).zip(&meta.seeds) {
+        let episode = EpisodeNo(n);
+        match episodes.iter().find(|summary| summary.episode == episode) {
+            None => jobs.push(Job::fresh(episode, *seed)),
+            Some(summary) if summary.state == EpisodeState::Open => {
+                jobs.push(reopened(&reader, &meta, summary, open_world()?)?);
+            }
+            Some(_) => {}
+        }
+    }
+    if reader.is_finished() || (jobs.is_empty() && episodes.is_empty()) {
+        return Err(AgentError::Finished(path.to_owned()));
+    }
+    let scaffold = Scaffold::from_files(meta.scaffold.files.clone())?;
+    drop(reader);
+    let memory_root = memory_folder(path);
+    std::fs::create_dir_all(&memory_root).map_err(|source| AgentError::Folder {
+        path: memory_root.clone(),
+        source,
+    })?;
+    let parts = Parts {
+        scaffold,
+        model,
+        writer: Writer::reopen(path)?,
+        memory_root,
+        first: None,
+    };
+    Ok(launch(path, meta, parts, jobs, Vec::new(), open_world))
+}
+
+fn reopened(
+    reader: &Reader,
+    meta: &RunMeta,
+    summary: &EpisodeSummary,
+    mut world: Box<dyn World>,
+) -> Result<Job, AgentError> {
+    let episode = summary.episode;
+    let here = engine(world.spec());
+    let replayed =
+        replay(reader, episode, summary.seed, world.as_mut(), &mut |_| true).map_err(|error| match error {
+            ReplayError::Store(error) => AgentError::Store(error),
+            ReplayError::World(error) => AgentError::World(error),
+            ReplayError::Incomplete(what) => AgentError::Incomplete { episode, what },
+            ReplayError::Differs(differs) => AgentError::WorldDiffers {
+                episode,
+                step: differs.step,
+                what: differs.field,
+                recorded: engine(&meta.world),
+                here,
+            },
+        })?;
+    let Some(frame) = replayed.frame else {
+        let what = "its first observation is not recorded".to_owned();
+        return Err(AgentError::Incomplete { episode, what });
+    };
+    let step = StepNo(replayed.steps);
+    let memory = match step.previous() {
+        Some(last) => reader
+            .memory_at(episode, last)?
+            .files
+            .iter()
+            .map(|(path, file)| (path.clone(), Arc::clone(&file.text)))
+            .collect(),
+        None => MemoryFiles::new(),
+    };
+    Ok(Job {
+        episode,
+        seed: summary.seed,
+        resume: Some(Start {
+            at: place(episode, step),
+            seed: summary.seed,
+            world,
+            frame,
+            memory,
+            resumed: true,
+            carry: replayed.carry,
+        }),
+    })
+}
+
+fn engine(spec: &crate::types::WorldSpec) -> String {
+    format!("{} {} {}", spec.name, spec.engine, spec.engine_version)
+}

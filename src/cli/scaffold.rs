@@ -1,0 +1,224 @@
+//! `automem scaffold`: checks, shows, lists and compares scaffolds.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use serde_json::json;
+
+use super::output::{print_json, print_text};
+use crate::config::Workspace;
+use crate::protocol::sanitize::clean;
+use crate::scaffold::{self, ProblemAt, Scaffold, ScaffoldError, Source, Template};
+
+/// Arguments of `automem scaffold`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Find what cannot work in a scaffold
+    Check {
+        /// A scaffold's folder or name
+        scaffold: String,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show a scaffold's files and what its templates may use
+    Show {
+        /// A scaffold's folder or name
+        scaffold: String,
+        /// Only this file
+        #[arg(long)]
+        file: Option<String>,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the scaffolds that can be used by name
+    List {
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what must be done to one scaffold to get another
+    Diff {
+        /// The first
+        old: String,
+        /// The second
+        new: String,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Runs the verb.
+pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let workspace = Workspace::find()?;
+    match args.verb {
+        Verb::Check { scaffold, json } => check(&scaffold, &workspace, json),
+        Verb::Show { scaffold, file, json } => show(&scaffold, file.as_deref(), &workspace, json),
+        Verb::List { json } => list(&workspace, json),
+        Verb::Diff { old, new, json } => diff(&old, &new, &workspace, json),
+    }
+}
+
+/// The files of a scaffold by name or folder, also of one that lacks its manifest.
+fn files(name: &str, workspace: &Workspace) -> Result<BTreeMap<String, String>, ScaffoldError> {
+    match Scaffold::files_named(name, workspace) {
+        Err(ScaffoldError::Unknown { .. }) if Path::new(name).is_dir() => scaffold::read_folder(Path::new(name)),
+        other => other,
+    }
+}
+
+fn check(name: &str, workspace: &Workspace, as_json: bool) -> anyhow::Result<ExitCode> {
+    let problems: Vec<ProblemAt> = scaffold::check(&files(name, workspace)?);
+    let ok = problems.is_empty();
+    if as_json {
+        print_json(&json!({ "ok": ok, "problems": problems }))?;
+    } else if ok {
+        print_text(&format!("{}: nothing is wrong\n", clean(name)))?;
+    } else {
+        let lines: String = problems.iter().map(|problem| format!("{problem}\n")).collect();
+        print_text(&clean(&lines))?;
+    }
+    Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn show(name: &str, file: Option<&str>, workspace: &Workspace, as_json: bool) -> anyhow::Result<ExitCode> {
+    let scaffold = Scaffold::from_files(files(name, workspace)?)?;
+    if let Some(file) = file {
+        let Some(text) = scaffold.files().get(file) else {
+            let there: Vec<&str> = scaffold.files().keys().map(String::as_str).collect();
+            anyhow::bail!("{name} has no file `{file}`; there are: {}", there.join(", "));
+        };
+        if as_json {
+            print_json(&json!({ "file": file, "text": text }))?;
+        } else {
+            print_text(&clean(text))?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let reference = scaffold.reference();
+    if as_json {
+        let variables: serde_json::Map<String, serde_json::Value> = Template::ALL
+            .iter()
+            .map(|template| {
+                let table: serde_json::Map<String, serde_json::Value> = scaffold::variables(*template)
+                    .iter()
+                    .map(|variable| (variable.name.to_owned(), variable.about.into()))
+                    .collect();
+                (template.file().to_owned(), table.into())
+            })
+            .collect();
+        print_json(&json!({
+            "name": reference.name,
+            "version": reference.version,
+            "parent": reference.parent,
+            "digest": reference.digest,
+            "files": reference.files,
+            "variables": variables,
+        }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text = format!(
+        "{} {} ({})\n",
+        reference.name,
+        reference.version,
+        reference.digest.short()
+    );
+    for (path, content) in &reference.files {
+        text.push_str(&format!("\n--- {path}\n{}\n", content.trim_end()));
+    }
+    text.push_str("\nWhat templates may use:\n");
+    for template in [Template::System, Template::Log, Template::LogContinue] {
+        text.push_str(&format!("  {}\n", template.file()));
+        for variable in scaffold::variables(template) {
+            text.push_str(&format!("    {:<18} {}\n", variable.name, variable.about));
+        }
+    }
+    text.push_str("  prompts/plan.md and prompts/plan_continue.md know what their LOG counterparts know\n");
+    print_text(&clean(&text))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(workspace: &Workspace, as_json: bool) -> anyhow::Result<ExitCode> {
+    let mut rows = Vec::new();
+    for found in Scaffold::list(workspace) {
+        let source = match &found.source {
+            Source::Workspace(folder) => folder.display().to_string(),
+            Source::Shipped => "shipped".to_owned(),
+        };
+        let scaffold = Scaffold::named(&found.name, workspace);
+        rows.push(match scaffold {
+            Ok(scaffold) => {
+                let manifest = scaffold.manifest();
+                json!({
+                    "name": found.name, "version": manifest.version, "parent": manifest.parent, "env": manifest.env,
+                    "digest": scaffold.digest(), "source": source, "ok": true,
+                })
+            }
+            Err(error) => json!({ "name": found.name, "source": source, "ok": false, "error": error.to_string() }),
+        });
+    }
+    if as_json {
+        print_json(&json!({ "scaffolds": rows }))?;
+    } else {
+        let cell = |row: &serde_json::Value, key: &str| row[key].as_str().unwrap_or("-").to_owned();
+        let text: String = rows
+            .iter()
+            .map(|row| {
+                let state = if row["ok"] == true {
+                    ""
+                } else {
+                    "  cannot be used: see `automem scaffold check`"
+                };
+                format!(
+                    "{:<24} {:<10} {:<10} {}{state}\n",
+                    cell(row, "name"),
+                    cell(row, "version"),
+                    cell(row, "env"),
+                    cell(row, "source")
+                )
+            })
+            .collect();
+        print_text(&clean(&text))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn diff(old: &str, new: &str, workspace: &Workspace, as_json: bool) -> anyhow::Result<ExitCode> {
+    let found = scaffold::diff(&files(old, workspace)?, &files(new, workspace)?);
+    if as_json {
+        print_json(&json!({ "files": found }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text = String::new();
+    for file in &found {
+        let what = match (file.added, file.removed) {
+            (true, _) => " (new)",
+            (_, true) => " (gone)",
+            _ => "",
+        };
+        text.push_str(&format!("--- {}{what}\n", file.path));
+        for (n, hunk) in file.hunks.iter().enumerate() {
+            if n > 0 {
+                text.push_str("  ...\n");
+            }
+            for line in hunk {
+                text.push_str(&format!("{} {}\n", line.tag.sign(), line.text));
+            }
+        }
+    }
+    if found.is_empty() {
+        text.push_str("the two are the same\n");
+    }
+    print_text(&clean(&text))?;
+    Ok(ExitCode::SUCCESS)
+}

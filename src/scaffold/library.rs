@@ -1,0 +1,178 @@
+//! Where scaffolds come from: a folder, the workspace, or the program itself.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use include_dir::{Dir, include_dir};
+
+use super::error::ScaffoldError;
+use super::{MANIFEST, Scaffold};
+use crate::config::Workspace;
+
+static SHIPPED: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/scaffolds");
+
+/// Larger files do not belong into a scaffold.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+
+/// Where a scaffold was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// In the workspace, in this folder.
+    Workspace(PathBuf),
+    /// Inside the program.
+    Shipped,
+}
+
+/// A scaffold that can be asked for by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScaffoldName {
+    /// Its name.
+    pub name: String,
+    /// Where it is.
+    pub source: Source,
+}
+
+impl Scaffold {
+    /// Reads a scaffold's folder.
+    ///
+    /// # Errors
+    /// When the folder cannot be read or the scaffold cannot be used.
+    pub fn load(folder: &Path) -> Result<Self, ScaffoldError> {
+        Self::from_files(read_folder(folder)?)
+    }
+
+    /// A scaffold by name (the workspace's before the program's own) or by the path of its folder.
+    ///
+    /// # Errors
+    /// When there is none or it cannot be used.
+    pub fn named(name: &str, workspace: &Workspace) -> Result<Self, ScaffoldError> {
+        Self::from_files(Self::files_named(name, workspace)?)
+    }
+
+    /// The files of a scaffold by name or path, whether or not it can be used.
+    ///
+    /// # Errors
+    /// When there is none or it cannot be read.
+    pub fn files_named(name: &str, workspace: &Workspace) -> Result<BTreeMap<String, String>, ScaffoldError> {
+        if is_path(name) {
+            return read_folder(Path::new(name));
+        }
+        let own = workspace.scaffolds_dir().join(name);
+        if own.join(MANIFEST).is_file() {
+            return read_folder(&own);
+        }
+        if let Some(files) = shipped_files(name) {
+            return Ok(files);
+        }
+        if Path::new(name).join(MANIFEST).is_file() {
+            return read_folder(Path::new(name));
+        }
+        let known: Vec<String> = Self::list(workspace).into_iter().map(|found| found.name).collect();
+        Err(ScaffoldError::Unknown {
+            name: name.to_owned(),
+            known: known.join(", "),
+        })
+    }
+
+    /// The scaffolds inside the program, by name.
+    pub fn shipped() -> Vec<String> {
+        let mut names: Vec<String> = SHIPPED
+            .dirs()
+            .filter(|dir| dir.get_file(dir.path().join(MANIFEST)).is_some())
+            .filter_map(|dir| Some(dir.path().file_name()?.to_str()?.to_owned()))
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// Everything that can be asked for by name; the workspace's hide the program's of equal name.
+    pub fn list(workspace: &Workspace) -> Vec<ScaffoldName> {
+        let mut found: BTreeMap<String, Source> = Self::shipped()
+            .into_iter()
+            .map(|name| (name, Source::Shipped))
+            .collect();
+        // A workspace without scaffolds has no such folder: that is no fault.
+        let entries = std::fs::read_dir(workspace.scaffolds_dir()).into_iter().flatten();
+        for folder in entries.flatten().map(|entry| entry.path()) {
+            if let Some(name) = folder.file_name().and_then(|name| name.to_str())
+                && folder.join(MANIFEST).is_file()
+            {
+                found.insert(name.to_owned(), Source::Workspace(folder.clone()));
+            }
+        }
+        found
+            .into_iter()
+            .map(|(name, source)| ScaffoldName { name, source })
+            .collect()
+    }
+}
+
+fn is_path(name: &str) -> bool {
+    name.contains('/') || name.contains(std::path::MAIN_SEPARATOR) || name == "." || name == ".."
+}
+
+fn shipped_files(name: &str) -> Option<BTreeMap<String, String>> {
+    let folder = SHIPPED.get_dir(name)?;
+    let mut files = BTreeMap::new();
+    let mut open = vec![folder];
+    while let Some(dir) = open.pop() {
+        open.extend(dir.dirs());
+        for file in dir.files() {
+            let path = file.path().strip_prefix(folder.path()).ok()?;
+            files.insert(slashed(path)?, file.contents_utf8()?.to_owned());
+        }
+    }
+    files.contains_key(MANIFEST).then_some(files)
+}
+
+/// Reads all files of a scaffold's folder. Hidden files and folders are left out.
+///
+/// # Errors
+/// When a file cannot be read, is no UTF-8 text, or is larger than a mebibyte.
+pub fn read_folder(folder: &Path) -> Result<BTreeMap<String, String>, ScaffoldError> {
+    let mut files = BTreeMap::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(dir) = open.pop() {
+        for entry in std::fs::read_dir(&dir).map_err(|source| read_error(&dir, source))? {
+            let path = entry.map_err(|source| read_error(&dir, source))?.path();
+            if path
+                .file_name()
+                .is_none_or(|name| name.to_string_lossy().starts_with('.'))
+            {
+                continue;
+            }
+            let meta = std::fs::metadata(&path).map_err(|source| read_error(&path, source))?;
+            if meta.is_dir() {
+                // A link to a folder could lead round in a circle.
+                if !path.is_symlink() {
+                    open.push(path);
+                }
+                continue;
+            }
+            if meta.len() > MAX_FILE_BYTES {
+                let large = format!(
+                    "it has {} bytes; a scaffold's file may have {MAX_FILE_BYTES}",
+                    meta.len()
+                );
+                return Err(read_error(&path, std::io::Error::other(large)));
+            }
+            let text = std::fs::read_to_string(&path).map_err(|source| read_error(&path, source))?;
+            if let Some(name) = path.strip_prefix(folder).ok().and_then(slashed) {
+                files.insert(name, text);
+            }
+        }
+    }
+    Ok(files)
+}
+
+fn read_error(path: &Path, source: std::io::Error) -> ScaffoldError {
+    ScaffoldError::Read {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+fn slashed(path: &Path) -> Option<String> {
+    let parts: Option<Vec<&str>> = path.iter().map(std::ffi::OsStr::to_str).collect();
+    Some(parts?.join("/"))
+}

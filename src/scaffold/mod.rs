@@ -1,0 +1,116 @@
+//! Scaffolds: the prompts, budgets, memory files and vocabulary an agent works with.
+//!
+//! A scaffold is a folder: `scaffold.toml`, minijinja templates under `prompts/`, `METHOD.md`.
+//! Owns reading it, checking it (with file, line, column and a hint), rendering its prompts, and
+//! comparing two of them. Must not call a model, play a world or touch an agent's memory.
+
+mod check;
+mod diff;
+mod error;
+mod library;
+mod manifest;
+mod position;
+mod resolve;
+mod templates;
+mod vars;
+
+pub use check::check;
+pub use diff::{DiffLine, FileDiff, LineTag, diff};
+pub use error::{ProblemAt, ScaffoldError};
+pub use library::{ScaffoldName, Source, read_folder};
+pub use manifest::{Budgets, FileSpec, Manifest, OpsOrder, Policy, PromptSpec, Prune, Retention, SamplingSpec};
+pub use templates::{Template, Variable, variables};
+pub use vars::{ContinueVars, FileLine, Inlined, OpHelp, PlannedFile, StepVars, SystemVars, TemplateVars};
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::types::{Digest, MemoryFiles, ScaffoldRef};
+
+/// Name of the manifest inside a scaffold's folder.
+pub const MANIFEST: &str = "scaffold.toml";
+
+/// A scaffold that can be used: its manifest is sound and its templates compile. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Scaffold(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    manifest: Manifest,
+    files: BTreeMap<String, String>,
+    digest: Digest,
+    templates: templates::Templates,
+}
+
+impl Scaffold {
+    /// A scaffold from its files (path inside the folder -> text), as a run's record keeps them.
+    ///
+    /// # Errors
+    /// When the manifest is not sound or a template is missing or does not compile.
+    pub fn from_files(files: BTreeMap<String, String>) -> Result<Self, ScaffoldError> {
+        let (manifest, mut problems) = manifest::read(&files);
+        let (templates, template_problems) = templates::Templates::compile(&files);
+        problems.extend(template_problems);
+        match (manifest, problems.is_empty()) {
+            (Some(manifest), true) => Ok(Self(Arc::new(Inner {
+                digest: digest_of(&files),
+                manifest,
+                files,
+                templates,
+            }))),
+            (manifest, _) => Err(ScaffoldError::Invalid {
+                name: manifest.map_or_else(|| MANIFEST.to_owned(), |manifest| manifest.name),
+                problems,
+            }),
+        }
+    }
+
+    /// The checked manifest.
+    pub fn manifest(&self) -> &Manifest {
+        &self.0.manifest
+    }
+
+    /// All its files with their text.
+    pub fn files(&self) -> &BTreeMap<String, String> {
+        &self.0.files
+    }
+
+    /// Digest over all its files.
+    pub fn digest(&self) -> Digest {
+        self.0.digest
+    }
+
+    /// The scaffold as a run records it.
+    pub fn reference(&self) -> ScaffoldRef {
+        let manifest = self.manifest();
+        ScaffoldRef {
+            name: manifest.name.clone(),
+            version: manifest.version.clone(),
+            parent: manifest.parent.clone(),
+            digest: self.digest(),
+            files: self.files().clone(),
+        }
+    }
+
+    /// The memory files a fresh episode starts with.
+    pub fn initial_memory(&self) -> MemoryFiles {
+        self.manifest()
+            .files
+            .iter()
+            .map(|(path, file)| (path.clone(), file.initial.as_str().into()))
+            .collect()
+    }
+
+    /// Fills a template. `vars` must be the kind that belongs to the template.
+    ///
+    /// # Errors
+    /// When the template uses something that does not exist, with file, line and column.
+    pub fn render(&self, template: Template, vars: &dyn TemplateVars) -> Result<String, ScaffoldError> {
+        self.0.templates.render(template, vars)
+    }
+}
+
+/// Digest over a scaffold's files: paths and texts, in order of path.
+pub fn digest_of(files: &BTreeMap<String, String>) -> Digest {
+    Digest::of_parts(files.iter().flat_map(|(path, text)| [path.as_bytes(), text.as_bytes()]))
+}
