@@ -82,10 +82,10 @@ impl Model {
     }
 }
 
-fn play(acts: Vec<Act>) {
+fn play(acts: Vec<Act>, block_steps: usize) {
     let dir = folder();
     let path = dir.path().join("run.db");
-    let mut writer = Writer::create(&path, &meta()).unwrap();
+    let mut writer = Writer::create(&path, &meta()).unwrap().with_block_steps(block_steps);
     let mut reader = Reader::open(&path).unwrap();
     let mut committed = Model::default();
     let mut model = Model::default();
@@ -123,7 +123,7 @@ fn play(acts: Vec<Act>) {
             }
             Act::Reopen => {
                 drop(writer);
-                writer = Writer::reopen(&path).unwrap();
+                writer = Writer::reopen(&path).unwrap().with_block_steps(block_steps);
             }
             Act::Refresh => {
                 reader.refresh().unwrap();
@@ -150,8 +150,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_was_written_is_read(acts in acts()) {
-        play(acts);
+    fn what_was_written_is_read(acts in acts(), block_steps in 1usize..8) {
+        play(acts, block_steps);
     }
 }
 
