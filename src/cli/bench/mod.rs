@@ -3,6 +3,7 @@
 //! Owns the table of benches and how figures are printed. A bench is one file here and one line in
 //! [`BENCHES`]; it measures and must not print.
 
+mod agent;
 mod crafter;
 
 use std::process::ExitCode;
@@ -17,10 +18,16 @@ struct Bench {
 }
 
 /// Every bench.
-const BENCHES: &[Bench] = &[Bench {
-    name: "crafter",
-    run: crafter::run,
-}];
+const BENCHES: &[Bench] = &[
+    Bench {
+        name: "crafter",
+        run: crafter::run,
+    },
+    Bench {
+        name: "agent",
+        run: agent::run,
+    },
+];
 
 /// Arguments of `automem bench`.
 #[derive(Debug, clap::Args)]
