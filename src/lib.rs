@@ -1,6 +1,7 @@
 //! The AutoMem workbench: watch an LLM agent play long games while it keeps its own memory files.
 
 pub mod agent;
+pub mod analysis;
 pub mod cli;
 pub mod config;
 pub mod env;
@@ -10,4 +11,5 @@ pub mod memory;
 pub mod protocol;
 pub mod scaffold;
 pub mod store;
+pub mod tui;
 pub mod types;

@@ -3,5 +3,8 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // Before any thread: OpenMP reads its settings when llama.cpp first computes.
+    #[cfg(feature = "llama")]
+    automem::llm::llama::prepare_process();
     automem::cli::main()
 }

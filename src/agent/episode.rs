@@ -270,10 +270,16 @@ impl<'a> Episode<'a> {
         self.push(Body::Observed { frame });
     }
 
-    /// Notes an event of the step under way.
+    /// Notes an event of the step under way. Whoever watches sees it at once, and once more,
+    /// complete and in order, when the step is committed; an end is shown only then.
     pub(super) fn push(&mut self, body: Body) {
+        let is_end = matches!(body, Body::StepFinished { .. } | Body::EpisodeFinished { .. });
         let at = self.at.clone();
-        self.events.push(Event { at, body });
+        let event = Event { at, body };
+        if !is_end && self.shared.recorder.is_watched() {
+            self.shared.recorder.news(event.clone());
+        }
+        self.events.push(event);
     }
 
     fn commit(&mut self) -> Result<(), AgentError> {

@@ -4,14 +4,22 @@
 
 mod bench;
 mod env;
+mod export;
 mod interrupt;
+mod memory;
+mod model;
 mod output;
 mod plan;
 mod progress;
+mod replay;
 mod resume;
 mod run;
 mod scaffold;
+mod screenshot;
+mod search;
+mod show;
 mod verify;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -34,17 +42,33 @@ macro_rules! verbs {
 }
 
 verbs! {
-    /// Play episodes without a screen.
+    /// Play episodes without a screen
     Run => run,
-    /// Go on with a run that was interrupted.
+    /// Play episodes and watch them
+    Watch => watch,
+    /// Open a recorded run on the Watch screen
+    Replay => replay,
+    /// Go on with a run that was interrupted
     Resume => resume,
-    /// Play a run's actions again and compare every observation.
+    /// Play a run's actions again and compare every observation
     Verify => verify,
-    /// Check, show, list and compare scaffolds.
+    /// What happened in a step: observation, turns, operations, action, reward
+    Show => show,
+    /// The memory directory as it was at a step
+    Memory => memory,
+    /// Find a text in everything a run recorded
+    Search => search,
+    /// Write a run's events as JSON lines
+    Export => export,
+    /// Draw a screen to a file or to stdout
+    Screenshot => screenshot,
+    /// Check, show, list and compare scaffolds
     Scaffold => scaffold,
-    /// Run a world by itself.
+    /// Fetch, list, describe and measure models
+    Model => model,
+    /// Run a world by itself
     Env => env,
-    /// Measure a part of the program.
+    /// Measure the program on this machine
     Bench => bench,
 }
 
@@ -61,7 +85,7 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.verb {
         Some(verb) => dispatch(verb),
-        None => Ok(ExitCode::SUCCESS),
+        None => watch::runs(),
     };
     result.unwrap_or_else(|error| {
         output::print_error(&error);

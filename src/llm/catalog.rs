@@ -148,7 +148,9 @@ pub fn names(folder: &Path) -> Vec<String> {
 pub fn path_of(folder: &Path, name: &str) -> Option<PathBuf> {
     let plain = !name.is_empty()
         && !name.starts_with('.')
-        && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '+' | ' '));
+        && name
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '+' | ' '));
     plain.then(|| folder.join(format!("{name}.gguf")))
 }
 

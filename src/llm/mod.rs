@@ -110,7 +110,9 @@ fn open_gguf(path: &Path, _: &ModelOptions) -> Opened {
 }
 
 fn is_path(spec: &str) -> bool {
-    Path::new(spec).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gguf"))
+    Path::new(spec)
+        .extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("gguf"))
         || spec.contains(std::path::is_separator)
 }
 

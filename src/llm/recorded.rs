@@ -95,15 +95,21 @@ impl RecordedModel {
             cause,
             hint: hint.to_owned(),
         };
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| wrong(format!("it cannot be read: {error}"), "check the path and its permissions"))?;
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            wrong(
+                format!("it cannot be read: {error}"),
+                "check the path and its permissions",
+            )
+        })?;
         let answers = parse(&text).map_err(|cause| {
             wrong(
                 cause,
                 "write one JSON value a line, such as {\"phase\": \"PLAN\", \"text\": \"...\"}",
             )
         })?;
-        let name = path.file_stem().map_or_else(|| BACKEND.into(), |stem| stem.to_string_lossy());
+        let name = path
+            .file_stem()
+            .map_or_else(|| BACKEND.into(), |stem| stem.to_string_lossy());
         Ok(Self::new(&name, answers))
     }
 
@@ -167,11 +173,14 @@ impl ChatModel for RecordedModel {
         if cancel.is_cancelled() {
             return Err(LlmError::Cancelled);
         }
-        let pieces = self.template.render(&request.messages).map_err(|error| LlmError::Backend {
-            backend: BACKEND,
-            message: format!("the messages cannot be rendered: {error}"),
-            retryable: false,
-        })?;
+        let pieces = self
+            .template
+            .render(&request.messages)
+            .map_err(|error| LlmError::Backend {
+                backend: BACKEND,
+                message: format!("the messages cannot be rendered: {error}"),
+                retryable: false,
+            })?;
         let prompt = prompt_text(&pieces);
         let prompt_tokens = words(&prompt);
         let answer = self.take(request)?;
@@ -192,7 +201,11 @@ impl ChatModel for RecordedModel {
                 sink(ChatProgress::Text(new.to_owned()));
             }
         }
-        let stop = if stream.stopped() { StopReason::Stop } else { StopReason::End };
+        let stop = if stream.stopped() {
+            StopReason::Stop
+        } else {
+            StopReason::End
+        };
         let text = stream.into_text();
         Ok(ChatAnswer {
             prompt,

@@ -172,10 +172,10 @@ impl MemoryDir {
             // What is known stays known; of the rest only the first are taken in.
             let mut room = most.saturating_sub(self.entries.len());
             found.retain(|(path, _)| {
-                self.entries.contains_key(path) || {
-                    room = room.saturating_sub(1);
-                    room > 0
-                }
+                let known = self.entries.contains_key(path);
+                let fits = known || room > 0;
+                room = room.saturating_sub(usize::from(!known));
+                fits
             });
         }
         let mut changes = self.removed_outside(&found);
@@ -276,9 +276,14 @@ impl MemoryDir {
     }
 
     fn hold(&mut self, path: &str, text: Arc<str>, digest: Digest, stamp: Stamp, whole: bool) {
+        let lines = count_lines(&text);
+        self.hold_counted(path, text, digest, stamp, whole, lines);
+    }
+
+    fn hold_counted(&mut self, path: &str, text: Arc<str>, digest: Digest, stamp: Stamp, whole: bool, lines: usize) {
         let entry = Entry {
             digest,
-            lines: text.lines().count(),
+            lines,
             fresh: stamp.is_fresh(),
             stamp,
             whole,
@@ -295,6 +300,11 @@ impl MemoryDir {
             self.bytes -= old.len() as u64;
         }
         self.entries.remove(path).map(|entry| entry.digest)
+    }
+
+    #[cfg(test)]
+    pub(super) fn fail_next_write(&mut self, kind: io::ErrorKind) {
+        self.disk.fail_next_write = Some(kind);
     }
 
     fn fault(&self, doing: &'static str, path: &str, source: io::Error) -> MemoryError {
@@ -364,7 +374,10 @@ impl MemoryDir {
     }
 
     fn changed_meanwhile(&self, path: &str) -> Halt {
-        let text = format!("{} is being changed by someone else; try again", quoted(path));
+        let text = format!(
+            "{} was changed by someone else just now; try again or use another file",
+            quoted(path)
+        );
         Halt::told(OpStatus::Failed, text)
     }
 
@@ -383,8 +396,9 @@ impl MemoryDir {
         let mut new = String::with_capacity(old.len() + text.len());
         new.push_str(old);
         new.push_str(text);
+        let lines = entry.lines + count_lines(text) - usize::from(!old.is_empty() && !old.ends_with('\n'));
         let after = Digest::of(new.as_bytes());
-        self.hold(path, new.into(), after, stamp, true);
+        self.hold_counted(path, new.into(), after, stamp, true, lines);
         Ok(MemoryChange {
             path: path.to_owned(),
             edit: Edit::Append { text: text.to_owned() },
@@ -484,6 +498,11 @@ impl MemoryDir {
         }
         self.halt("adding to", path, error)
     }
+}
+
+fn count_lines(text: &str) -> usize {
+    let ends = text.as_bytes().iter().filter(|byte| **byte == b'\n').count();
+    ends + usize::from(!text.is_empty() && !text.ends_with('\n'))
 }
 
 /// Bytes as text: what is no UTF-8 is shown by signs, and a character cut by the limit is left out.

@@ -223,8 +223,34 @@ impl Disk {
             .dir
             .open_with(temporary, OpenOptions::new().write(true).create_new(true))?;
         self.write_bytes(&mut file, text)?;
-        self.dir.rename(temporary, &self.dir, path)?;
+        self.put_in_place(temporary, path)?;
         Ok(Stamp::of(&file.metadata()?))
+    }
+
+    /// Renames the temporary file to `path`. An existing file is exchanged with it and then removed:
+    /// renaming over it would be atomic too, but ext4 then waits for the disk (0.7 to 3 ms a write).
+    #[cfg(target_os = "linux")]
+    fn put_in_place(&self, temporary: &str, path: &str) -> io::Result<()> {
+        use rustix::fs::{RenameFlags, renameat_with};
+        let (folder, name) = match path.rsplit_once('/') {
+            Some((folder, name)) => (Some(self.dir.open_dir(folder)?), name),
+            None => (None, path),
+        };
+        // One plain name below a directory handle: no link can lead out.
+        let to = folder.as_ref().unwrap_or(&self.dir);
+        match renameat_with(&self.dir, temporary, to, name, RenameFlags::EXCHANGE) {
+            Ok(()) => {
+                let _ = self.dir.remove_file(temporary);
+                Ok(())
+            }
+            // There was no file, or the file system cannot exchange.
+            Err(_) => self.dir.rename(temporary, &self.dir, path),
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn put_in_place(&self, temporary: &str, path: &str) -> io::Result<()> {
+        self.dir.rename(temporary, &self.dir, path)
     }
 
     fn write_bytes(&mut self, file: &mut cap_std::fs::File, text: &str) -> io::Result<()> {

@@ -12,6 +12,8 @@ mod error;
 mod limits;
 mod ops;
 mod path;
+#[cfg(test)]
+mod tests;
 mod watch;
 
 use crate::protocol::OpSyntax;

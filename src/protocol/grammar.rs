@@ -98,10 +98,10 @@ fn op_rules(out: &mut String, spec: &GrammarSpec) {
                 _ if last && op.rest => "text",
                 _ => "word",
             };
-            needed.insert(rule);
             let bar = if i > 0 { "\"|\" " } else { "" };
             // An optional argument is left out: shorter answers, fewer slips.
             if !optional {
+                needed.insert(rule);
                 let _ = write!(line, " {bar}{rule}");
             }
         }

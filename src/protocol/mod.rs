@@ -10,6 +10,8 @@
 //! is understood. What is broken is reported to the model and never guessed.
 
 mod grammar;
+#[cfg(test)]
+mod grammar_tests;
 mod highlight;
 mod parse;
 mod print;
@@ -54,21 +56,11 @@ impl OpSyntax {
         self.args.iter().filter(|arg| !arg.ends_with('?')).count()
     }
 
-    /// How a model should write it: `<|APPEND|>file|text<|END|>`; optional arguments in brackets.
+    /// How a model should write it, with all arguments: `<|APPEND|>file|text<|END|>`. Optional ones
+    /// are not set apart: small models copy brackets.
     pub fn usage(&self) -> String {
-        let mut text = format!("<|{}|>", self.name);
-        for (i, arg) in self.args.iter().enumerate() {
-            let bar = if i > 0 { "|" } else { "" };
-            match arg.strip_suffix('?') {
-                Some(name) => text.push_str(&format!("[{bar}{name}]")),
-                None => {
-                    text.push_str(bar);
-                    text.push_str(arg);
-                }
-            }
-        }
-        text.push_str("<|END|>");
-        text
+        let args: Vec<_> = self.args.iter().map(|arg| arg.trim_end_matches('?')).collect();
+        format!("<|{}|>{}<|END|>", self.name, args.join("|"))
     }
 }
 

@@ -89,7 +89,7 @@ struct Parser<'a> {
     /// Indices of items that were lines.
     line_actions: Vec<usize>,
     tag_action: bool,
-    /// A broken tag was reported and its end tag may still come.
+    /// An end tag that comes now is no news: a broken tag was reported, or DONE was overdone.
     end_expected: bool,
     marks: Option<Vec<Mark>>,
 }
@@ -197,6 +197,7 @@ impl<'a> Parser<'a> {
                 self.look_for_lines(start);
                 self.mark(span.clone(), TagKind::Done);
                 self.item(Item::Done { span });
+                self.end_expected = true;
             }
             Token::End | Token::CloseOp(_) | Token::CloseAction => self.stray_end(span),
             Token::Think => return self.skip_thinking(span),

@@ -13,7 +13,7 @@ const fn op(name: &'static str, args: &'static [&'static str], rest: bool) -> Op
     }
 }
 
-const VOCABULARY: &[OpSyntax] = &[
+pub(super) const VOCABULARY: &[OpSyntax] = &[
     OpSyntax {
         name: "SEARCH",
         aliases: &["GREP"],
@@ -44,7 +44,7 @@ fn short(text: &str) -> String {
         .iter()
         .map(|problem| (problem.span.start, format!("!{:?}", problem.kind)));
     let mut all: Vec<_> = items.chain(problems).collect();
-    all.sort();
+    all.sort_by_key(|(start, _)| *start);
     all.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(" ")
 }
 
@@ -85,6 +85,7 @@ fn slips_of_real_models() {
         ("<|READ|>a.txt</APPEND><|END|>", "READ(a.txt</APPEND>)"),
         ("<|READ|>a.txt</END>", "READ(a.txt)"),
         ("<DONE/>", "DONE"),
+        ("<|DONE|><|END|>", "DONE"),
         // Fences and quotes.
         ("```\n<|READ|>a.txt<|END|>\n```", "READ(a.txt)"),
         ("```xml\n<|ACTION|>\n`Move North`\n<|END|>\n```", "ACTION(Move North)"),
@@ -188,7 +189,7 @@ fn the_message_says_how_to_write_it() {
     let parsed = parse("<|TAIL|><|END|>", VOCABULARY);
     assert_eq!(
         parsed.problems[0].message,
-        "<|TAIL|> did not run: write <|TAIL|>file[|n]<|END|>"
+        "<|TAIL|> did not run: write <|TAIL|>file|n<|END|>"
     );
     let parsed = parse("<|FLY|>up<|END|>", &VOCABULARY[..2]);
     assert_eq!(
@@ -197,10 +198,10 @@ fn the_message_says_how_to_write_it() {
     );
 }
 
-/// Ten megabytes each: a quadratic parser would not come back.
+/// Millions of pieces in all, ten megabytes on one line: a quadratic parser would not come back.
 #[test]
 fn hostile_texts_take_linear_time() {
-    const SIZE: usize = 10_000_000;
+    const SIZE: usize = 300_000;
     let pieces = [
         "x",
         "<",
@@ -233,9 +234,11 @@ fn hostile_texts_take_linear_time() {
         let open = format!("<|APPEND|>a.txt|{text}");
         parse(&open, VOCABULARY);
     }
-    let line = format!("<|APPEND|>a.txt|{}<|END|>", "x|".repeat(SIZE / 2));
+    let million = "<|".repeat(5_000_000);
+    assert_eq!(parse(&million, VOCABULARY), Parsed::default());
+    let line = format!("<|APPEND|>a.txt|{}<|END|>", "x|".repeat(5_000_000));
     let parsed = parse(&line, VOCABULARY);
-    assert!(matches!(&parsed.items[..], [Item::Op { args, .. }] if args[1].len() == SIZE));
+    assert!(matches!(&parsed.items[..], [Item::Op { args, .. }] if args[1].len() == 10_000_000));
 }
 
 /// Text without any tag and without anything that could become one.
@@ -328,8 +331,8 @@ proptest! {
         prop_assert_eq!(span, &(0..printed.len()));
         prop_assert_eq!(&read[0], &args[0]);
         // Only a space after `<` may have been put in, to disarm a tag.
-        let plain = |text: &str| text.replace("< ", "<");
-        prop_assert_eq!(plain(&read[1]).trim(), plain(&args[1]).trim());
+        let plain = |text: &str| text.replace("< ", "<").trim().to_owned();
+        prop_assert_eq!(plain(&read[1]), plain(&args[1]));
         if !args[1].contains('<') {
             prop_assert_eq!(read, &args);
         }
@@ -337,7 +340,8 @@ proptest! {
 
     #[test]
     fn printed_actions_are_read_back(action in "[A-Z][a-z]{0,8}( [A-Z][a-z]{1,8}){0,2}") {
-        prop_assert_eq!(parse(&print_action(&action), VOCABULARY).action(), Some(&*action));
+        let parsed = parse(&print_action(&action), VOCABULARY);
+        prop_assert_eq!(parsed.action(), Some(&*action));
     }
 
     #[test]

@@ -11,11 +11,20 @@ pub(super) struct Lock {
     _file: File,
 }
 
+fn beside(run: &Path) -> PathBuf {
+    let mut name = run.as_os_str().to_owned();
+    name.push("-lock");
+    PathBuf::from(name)
+}
+
+/// Whether a process writes the run now.
+pub(super) fn is_held(run: &Path) -> bool {
+    File::open(beside(run)).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
 impl Lock {
     pub(super) fn take(run: &Path) -> Result<Self, StoreError> {
-        let mut name = run.as_os_str().to_owned();
-        name.push("-lock");
-        let path = PathBuf::from(name);
+        let path = beside(run);
         let file = File::create(&path).map_err(|error| StoreError::io(run, "written", &error))?;
         match file.try_lock() {
             Ok(()) => Ok(Self { path, _file: file }),

@@ -16,7 +16,9 @@ mod memory;
 mod query;
 mod reader;
 mod schema;
+mod search;
 mod wire;
+mod workspace;
 mod writer;
 
 #[cfg(test)]
@@ -28,4 +30,6 @@ pub use error::StoreError;
 pub use marks::{Marks, STUCK_AFTER, StepMark};
 pub use memory::{FileState, MemoryState};
 pub use reader::{EpisodeEvents, Reader};
+pub use search::{Hit, Place, Progress};
+pub use workspace::{ListedRun, Registry, RunContent};
 pub use writer::Writer;

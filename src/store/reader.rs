@@ -435,7 +435,7 @@ fn read_marks(file: File<'_>, episode: EpisodeNo, from: StepNo) -> Result<Vec<St
 }
 
 /// Every step that has an event, in order.
-fn recorded_steps(file: File<'_>, episode: EpisodeNo) -> Result<Vec<StepNo>, StoreError> {
+pub(super) fn recorded_steps(file: File<'_>, episode: EpisodeNo) -> Result<Vec<StepNo>, StoreError> {
     let fail = |error: rusqlite::Error| file.fail(&error);
     file.episode_row(episode)?;
     let mut steps = Vec::new();

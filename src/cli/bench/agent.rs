@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{Better, Figure, Settings};
+use super::Figure;
 use crate::agent::{self, RunPlan};
 use crate::config::Workspace;
 use crate::env::{self, World, WorldError};
@@ -12,13 +12,19 @@ use crate::llm::ModelOptions;
 use crate::scaffold::Scaffold;
 use crate::types::{Action, Body, Frame, Sampling, WorldSpec};
 
-/// Steps of the episode that is measured.
-const STEPS: u32 = 10_300;
+/// Measures the loop on one long episode.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Steps of the episode
+    #[arg(long, default_value_t = 10_300, value_parser = clap::value_parser!(u32).range(2_000..))]
+    steps: u32,
+}
+
 /// Steps that are averaged: a day and a night of the game twice, so that both count everywhere.
 const WINDOW: usize = 600;
 
-/// Measures all figures. One long episode; `settings` has no say in its length.
-pub(super) fn run(_: &Settings) -> anyhow::Result<Vec<Figure>> {
+/// Measures all figures.
+pub(super) fn measure(args: &Args) -> anyhow::Result<Vec<Figure>> {
     let folder = tempfile::tempdir()?;
     let workspace = Workspace::at(folder.path());
     let handle = agent::start_in(
@@ -27,7 +33,7 @@ pub(super) fn run(_: &Settings) -> anyhow::Result<Vec<Figure>> {
             scaffold: Scaffold::named("crafter-v0", &workspace)?,
             model: agent::open_model("scripted", "crafter", &ModelOptions::default())?,
             seeds: vec![42],
-            max_steps: STEPS,
+            max_steps: args.steps,
             workers: 1,
             sampling: Sampling::default(),
             exact: false,
@@ -47,23 +53,12 @@ pub(super) fn run(_: &Settings) -> anyhow::Result<Vec<Figure>> {
     let total: f64 = costs.iter().sum();
     let early = trimmed_mean(costs.get(100..100 + WINDOW).unwrap_or_default());
     let late = trimmed_mean(costs.get(costs.len().saturating_sub(WINDOW)..).unwrap_or_default());
+    let per_second = costs.len() as f64 / total.max(1e-9);
     Ok(vec![
-        Figure::new(
-            "scripted_recorded",
-            costs.len() as f64 / total.max(1e-9),
-            "steps/s",
-            Better::Higher,
-            Some(1_000.0),
-        ),
-        Figure::new("step_100", early * 1e3, "ms", Better::Lower, None),
-        Figure::new("step_10000", late * 1e3, "ms", Better::Lower, None),
-        Figure::new(
-            "step_10000_to_step_100",
-            late / early.max(1e-9),
-            "ratio",
-            Better::Lower,
-            Some(1.2),
-        ),
+        Figure::new("scripted_recorded", per_second, "steps/s").at_least(1_000.0),
+        Figure::new("step_100", early * 1e3, "ms"),
+        Figure::new("step_10000", late * 1e3, "ms"),
+        Figure::new("step_10000_to_step_100", late / early.max(1e-9), "ratio").at_most(1.2),
     ])
 }
 

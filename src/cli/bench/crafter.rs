@@ -3,34 +3,29 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use super::{Better, Figure, Settings};
+use super::Figure;
 use crate::env::World;
 use crate::env::crafter::{self, Crafter, Engine, Options};
 
 /// First step of the environment at which pictures are noisy, and the first at which they are not.
 const NIGHT: std::ops::Range<u64> = 148..273;
 
+/// Measures Crafter.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// About how long each figure is measured
+    #[arg(long, default_value_t = 1.0, value_name = "SECONDS")]
+    seconds: f64,
+}
+
 /// Measures all figures.
-pub(super) fn run(settings: &Settings) -> anyhow::Result<Vec<Figure>> {
-    let enough = Duration::from_secs_f64(settings.seconds);
-    let with_text = day_with_text(enough)?;
+pub(super) fn measure(args: &Args) -> anyhow::Result<Vec<Figure>> {
+    let enough = Duration::from_secs_f64(args.seconds.clamp(0.01, 600.0));
     Ok(vec![
-        Figure::new(
-            "day_without_text",
-            day_without_text(enough),
-            "steps/s",
-            Better::Higher,
-            Some(200_000.0),
-        ),
-        Figure::new("day_with_text", with_text, "steps/s", Better::Higher, Some(50_000.0)),
-        Figure::new(
-            "night_balrog_256",
-            night(enough),
-            "steps/s",
-            Better::Higher,
-            Some(10_000.0),
-        ),
-        Figure::new("reset", reset(enough), "ms", Better::Lower, Some(15.0)),
+        Figure::new("day_without_text", day_without_text(enough), "steps/s").at_least(200_000.0),
+        Figure::new("day_with_text", day_with_text(enough)?, "steps/s").at_least(50_000.0),
+        Figure::new("night_balrog_256", night(enough), "steps/s").at_least(10_000.0),
+        Figure::new("reset", reset(enough), "ms").at_most(15.0),
     ])
 }
 
@@ -191,7 +186,7 @@ mod tests {
 
     #[test]
     fn every_figure_is_measured() {
-        let figures = run(&Settings { seconds: 0.005 }).unwrap();
+        let figures = measure(&Args { seconds: 0.005 }).unwrap();
         assert_eq!(figures.len(), 4);
         assert!(
             figures

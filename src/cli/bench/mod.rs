@@ -1,72 +1,77 @@
 //! `automem bench`: measures parts of the program against what they must reach.
 //!
 //! Owns the table of benches and how figures are printed. A bench is one file here and one line in
-//! [`BENCHES`]; it measures and must not print.
+//! the table; it measures and must not print.
 
 mod agent;
 mod crafter;
+mod llama;
+mod store;
+mod tui;
 
 use std::process::ExitCode;
 
-use clap::builder::PossibleValuesParser;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-/// A bench.
-struct Bench {
-    name: &'static str,
-    run: fn(&Settings) -> anyhow::Result<Vec<Figure>>,
+use super::output;
+
+/// Defines the benches: one line each, from which the parser and the dispatch follow.
+macro_rules! benches {
+    ($($(#[$doc:meta])* $bench:ident => $module:ident,)*) => {
+        #[derive(Debug, clap::Subcommand)]
+        enum Bench {
+            $($(#[$doc])* $bench($module::Args),)*
+        }
+
+        fn measure(bench: &Bench) -> anyhow::Result<(&'static str, Vec<Figure>)> {
+            match bench {
+                $(Bench::$bench(args) => Ok((stringify!($module), $module::measure(args)?)),)*
+            }
+        }
+    };
 }
 
-/// Every bench.
-const BENCHES: &[Bench] = &[
-    Bench {
-        name: "crafter",
-        run: crafter::run,
-    },
-    Bench {
-        name: "agent",
-        run: agent::run,
-    },
-];
+benches! {
+    /// The agent's loop with the scripted player and recording on; a late step against an early one
+    Agent => agent,
+    /// Crafter: steps a second by day and by night, with and without text; reset
+    Crafter => crafter,
+    /// Local inference: prompt and decode speed, beside llama.cpp's own bench when that is there
+    Llama => llama,
+    /// The run file: size, opening, any step, any file, memory needed
+    Store => store,
+    /// The screen: a frame, the first frame, no drawing when nothing changed
+    Tui => tui,
+}
 
 /// Arguments of `automem bench`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// What to measure
-    #[arg(value_parser = PossibleValuesParser::new(BENCHES.iter().map(|bench| bench.name)))]
-    bench: String,
-    /// About how long each figure is measured
-    #[arg(long, default_value_t = 1.0, value_name = "SECONDS")]
-    seconds: f64,
+    #[command(subcommand)]
+    bench: Bench,
     /// Print one JSON document
-    #[arg(long)]
+    #[arg(long, global = true)]
     json: bool,
 }
 
-/// What holds for every bench.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Settings {
-    /// About how long each figure is measured, in seconds.
-    pub(super) seconds: f64,
-}
-
 /// A measured number.
-#[derive(Debug, Serialize)]
-pub(super) struct Figure {
-    name: &'static str,
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Figure {
+    name: String,
     value: f64,
-    unit: &'static str,
+    unit: String,
     /// What it must reach; `None` where nothing is asked.
     target: Option<f64>,
-    better: Better,
-    /// Whether it does.
+    /// Which way it is good, where something is asked.
+    better: Option<Better>,
+    /// Whether it reaches it.
     met: Option<bool>,
 }
 
 /// Which way a figure is good.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Better {
+enum Better {
     /// As with speeds.
     Higher,
     /// As with times.
@@ -74,26 +79,42 @@ pub(super) enum Better {
 }
 
 impl Figure {
-    /// A figure and the target it is held against.
-    pub(super) fn new(name: &'static str, value: f64, unit: &'static str, better: Better, target: Option<f64>) -> Self {
-        let met = target.map(|target| match better {
-            Better::Higher => value >= target,
-            Better::Lower => value <= target,
-        });
+    /// A figure that nothing is asked of.
+    fn new(name: impl Into<String>, value: f64, unit: impl Into<String>) -> Self {
         Self {
-            name,
+            name: name.into(),
             value,
-            unit,
-            target,
-            better,
-            met,
+            unit: unit.into(),
+            target: None,
+            better: None,
+            met: None,
+        }
+    }
+
+    /// The same, which must not be lower.
+    fn at_least(self, target: f64) -> Self {
+        Self {
+            target: Some(target),
+            better: Some(Better::Higher),
+            met: Some(self.value >= target),
+            ..self
+        }
+    }
+
+    /// The same, which must not be higher.
+    fn at_most(self, target: f64) -> Self {
+        Self {
+            target: Some(target),
+            better: Some(Better::Lower),
+            met: Some(self.value <= target),
+            ..self
         }
     }
 }
 
 #[derive(Debug, Serialize)]
 struct Report {
-    bench: String,
+    bench: &'static str,
     /// Figures of a build for development say little.
     optimized: bool,
     figures: Vec<Figure>,
@@ -101,22 +122,21 @@ struct Report {
 
 /// Measures and prints.
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let settings = Settings {
-        seconds: args.seconds.clamp(0.01, 600.0),
-    };
-    let mut figures = Vec::new();
-    for bench in BENCHES.iter().filter(|bench| bench.name == args.bench) {
-        figures.extend((bench.run)(&settings)?);
+    if let Bench::Store(args) = &args.bench
+        && let Some(run) = args.probed()
+    {
+        return store::probe(run);
     }
+    let (bench, figures) = measure(&args.bench)?;
     let report = Report {
-        bench: args.bench,
+        bench,
         optimized: !cfg!(debug_assertions),
         figures,
     };
     if args.json {
-        super::output::print_json(&report)?;
+        output::print_json(&report)?;
     } else {
-        super::output::print_text(&table(&report))?;
+        output::print_text(&table(&report))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -124,20 +144,20 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
 fn table(report: &Report) -> String {
     let mut text = String::new();
     for figure in &report.figures {
-        let target = match (figure.target, figure.better, figure.met) {
-            (Some(target), better, met) => format!(
+        let target = match (figure.better, figure.target, figure.met) {
+            (Some(better), Some(target), met) => format!(
                 "{} {target}{}",
                 if better == Better::Higher { ">=" } else { "<=" },
                 if met == Some(true) { "  met" } else { "  NOT met" }
             ),
-            (None, ..) => String::new(),
+            _ => String::new(),
         };
         let value = if figure.value >= 100.0 {
             format!("{:.0}", figure.value)
         } else {
             format!("{:.3}", figure.value)
         };
-        text.push_str(&format!("{:<28}{value:>14} {:<9} {target}\n", figure.name, figure.unit));
+        text.push_str(&format!("{:<44}{value:>12} {:<9} {target}\n", figure.name, figure.unit));
     }
     if !report.optimized {
         text.push_str("built for development: measure a release build to compare with the targets\n");

@@ -118,9 +118,9 @@ impl Draw {
             mask.allowed(&tokens)
         });
         for (index, candidate) in block.iter().enumerate() {
-            let too_far = kept
-                .first()
-                .is_some_and(|best| best.logit - candidate.logit > NEGLIGIBLE * self.temperature.max(f32::MIN_POSITIVE));
+            let too_far = kept.first().is_some_and(|best| {
+                best.logit - candidate.logit > NEGLIGIBLE * self.temperature.max(f32::MIN_POSITIVE)
+            });
             if kept.len() >= self.top_k || too_far {
                 return true;
             }

@@ -217,7 +217,9 @@ impl Parser<'_> {
             return Ok(simple);
         }
         self.space(nested);
-        let least = self.number()?.ok_or_else(|| self.error("a number is expected after `{`"))?;
+        let least = self
+            .number()?
+            .ok_or_else(|| self.error("a number is expected after `{`"))?;
         self.space(nested);
         let mut most = least;
         if self.eat(",") {
@@ -327,7 +329,10 @@ impl Parser<'_> {
                     Some(c) => return Err(self.error(&format!("`\\{c}` is not an escape"))),
                     None => return Err(self.error(unfinished)),
                 };
-                let code = self.rest().get(..digits).and_then(|hex| u32::from_str_radix(hex, 16).ok());
+                let code = self
+                    .rest()
+                    .get(..digits)
+                    .and_then(|hex| u32::from_str_radix(hex, 16).ok());
                 let code = code.ok_or_else(|| self.error(&format!("{digits} hexadecimal digits are expected")))?;
                 self.at += digits;
                 Ok(code)

@@ -251,7 +251,10 @@ mod tests {
         assert_eq!(second.slot, 1);
         assert_eq!((second.cached, second.copy_from), (3, Some(0)));
         // Both go on with what is theirs.
-        assert_eq!(play(&mut table, key(0, Phase::Log), &[1, 2, 3, 4, 5], &[]).copy_from, None);
+        assert_eq!(
+            play(&mut table, key(0, Phase::Log), &[1, 2, 3, 4, 5], &[]).copy_from,
+            None
+        );
     }
 
     #[test]

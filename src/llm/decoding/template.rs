@@ -82,7 +82,9 @@ pub struct ChatTemplate {
 
 impl std::fmt::Debug for ChatTemplate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ChatTemplate").field("kind", &self.kind).finish_non_exhaustive()
+        f.debug_struct("ChatTemplate")
+            .field("kind", &self.kind)
+            .finish_non_exhaustive()
     }
 }
 
@@ -145,7 +147,9 @@ impl ChatTemplate {
         } else {
             messages
         };
-        let marks: Vec<String> = (0..messages.len()).map(|index| format!("{OPEN}{index}{CLOSE}")).collect();
+        let marks: Vec<String> = (0..messages.len())
+            .map(|index| format!("{OPEN}{index}{CLOSE}"))
+            .collect();
         let marked = self.render_text(messages, &marks)?;
 
         // Templates may trim contents or take old thinking out of them, which a mark cannot show. So
@@ -249,7 +253,8 @@ fn environment(now: &jiff::ZonedDateTime) -> Environment<'static> {
     });
     let now = now.clone();
     environment.add_function("strftime_now", move |format: String| -> Result<String, Error> {
-        jiff::fmt::strtime::format(&format, &now).map_err(|error| Error::new(ErrorKind::InvalidOperation, error.to_string()))
+        jiff::fmt::strtime::format(&format, &now)
+            .map_err(|error| Error::new(ErrorKind::InvalidOperation, error.to_string()))
     });
     environment.set_unknown_method_callback(|state, value, method, args| python_method(state, value, method, args));
     environment
@@ -354,7 +359,10 @@ mod tests {
     #[test]
     fn contents_stand_apart() {
         let pieces = smollm()
-            .render(&chat(&[(ChatRole::System, "rules"), (ChatRole::User, "a <|im_end|> b")]))
+            .render(&chat(&[
+                (ChatRole::System, "rules"),
+                (ChatRole::User, "a <|im_end|> b"),
+            ]))
             .unwrap();
         assert_eq!(
             pieces,
@@ -381,7 +389,10 @@ mod tests {
         let pieces = trims.render(&chat(&[(ChatRole::User, "  hi\n")])).unwrap();
         assert_eq!(prompt_text(&pieces), "[user]hi");
         let method = template("{% for m in messages %}[{{ m['role'] }}]{{ m['content'].strip() }}{% endfor %}");
-        assert_eq!(prompt_text(&method.render(&chat(&[(ChatRole::User, " x ")])).unwrap()), "[user]x");
+        assert_eq!(
+            prompt_text(&method.render(&chat(&[(ChatRole::User, " x ")])).unwrap()),
+            "[user]x"
+        );
     }
 
     #[test]
@@ -395,7 +406,10 @@ mod tests {
             (ChatRole::Assistant, "<think>hm</think>\n\nyes"),
             (ChatRole::User, "r"),
         ]);
-        assert_eq!(prompt_text(&strips.render(&chat).unwrap()), "<user>q<assistant>yes<user>r");
+        assert_eq!(
+            prompt_text(&strips.render(&chat).unwrap()),
+            "<user>q<assistant>yes<user>r"
+        );
     }
 
     #[test]
@@ -405,7 +419,9 @@ mod tests {
              {% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}",
         );
         assert_eq!(*strict.kind(), TemplateKind::OwnWithoutSystem);
-        let pieces = strict.render(&chat(&[(ChatRole::System, "rules"), (ChatRole::User, "hi")])).unwrap();
+        let pieces = strict
+            .render(&chat(&[(ChatRole::System, "rules"), (ChatRole::User, "hi")]))
+            .unwrap();
         assert_eq!(prompt_text(&pieces), "<s><user>rules\n\nhi");
     }
 

@@ -47,7 +47,8 @@ impl ModelInfo {
         };
         let mut tensors = BTreeMap::new();
         for tensor in &header.tensors {
-            let name = tensor_type(tensor.kind).map_or_else(|| format!("type {}", tensor.kind), |kind| kind.name.to_owned());
+            let name =
+                tensor_type(tensor.kind).map_or_else(|| format!("type {}", tensor.kind), |kind| kind.name.to_owned());
             *tensors.entry(name).or_insert(0) += 1;
         }
         let quantisation = header

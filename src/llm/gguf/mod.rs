@@ -200,7 +200,9 @@ impl Header {
         }
         let align = metadata.get("general.alignment").and_then(Value::as_u64).unwrap_or(32);
         if align == 0 || !align.is_power_of_two() || align > 1 << 20 {
-            return Err(GgufError::Damaged(format!("an alignment of {align} bytes is impossible")));
+            return Err(GgufError::Damaged(format!(
+                "an alignment of {align} bytes is impossible"
+            )));
         }
         let header = Self {
             version,
@@ -391,7 +393,9 @@ impl<R: Read> Reader<R> {
         let name = self.text()?;
         let count = self.u32()?;
         if count > 8 {
-            return Err(GgufError::Damaged(format!("the tensor `{name}` has {count} dimensions")));
+            return Err(GgufError::Damaged(format!(
+                "the tensor `{name}` has {count} dimensions"
+            )));
         }
         let mut dims = Vec::new();
         for _ in 0..count {

@@ -131,7 +131,10 @@ fn counts_are_not_believed() {
 fn a_missing_file_says_what_to_do() {
     let error = Header::open(Path::new("/nowhere/model.gguf")).unwrap_err();
     let text = error.to_string();
-    assert!(text.contains("/nowhere/model.gguf") && text.contains("check the path"), "{text}");
+    assert!(
+        text.contains("/nowhere/model.gguf") && text.contains("check the path"),
+        "{text}"
+    );
     let folder = tempfile::tempdir().unwrap();
     assert!(Header::open(folder.path()).unwrap_err().to_string().contains("folder"));
 }

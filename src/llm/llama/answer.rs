@@ -40,6 +40,9 @@ pub(super) struct Answer {
     began: Instant,
     first: Option<Instant>,
     stop: StopReason,
+    /// The drawn tokens, and how much likelier each was than the next best.
+    #[cfg(test)]
+    margins: Vec<(i32, f32)>,
 }
 
 impl Answer {
@@ -71,6 +74,8 @@ impl Answer {
             began: Instant::now(),
             first: None,
             stop: StopReason::End,
+            #[cfg(test)]
+            margins: Vec::new(),
         };
         answer.tell_progress();
         Ok(answer)
@@ -139,6 +144,9 @@ impl Answer {
             return true;
         };
         self.first.get_or_insert_with(Instant::now);
+        #[cfg(test)]
+        self.margins
+            .push((i32::try_from(token).unwrap_or(-1), super::tests::margin(logits)));
         self.drawn += 1;
         let token = LlamaToken(i32::try_from(token).unwrap_or(i32::MAX));
         let vocab = weights.vocab();
@@ -186,6 +194,8 @@ impl Answer {
             prompt_ms: ms(self.began, first),
             decode_ms: ms(first, now),
             stop: self.stop,
+            #[cfg(test)]
+            margins: self.margins,
         }));
     }
 

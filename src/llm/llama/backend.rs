@@ -45,7 +45,10 @@ pub(super) fn last_errors() -> String {
     lines.join("; ")
 }
 
-#[allow(unsafe_code, reason = "llama.cpp is a C library; the wrapper crate offers no log that can be read")]
+#[allow(
+    unsafe_code,
+    reason = "llama.cpp is a C library; the wrapper crate offers no log that can be read"
+)]
 fn keep_log_off_the_terminal() {
     /// Called by llama.cpp, from any thread.
     unsafe extern "C" fn keep(level: llama_cpp_sys_2::ggml_log_level, text: *const c_char, _: *mut c_void) {

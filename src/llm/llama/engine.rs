@@ -81,6 +81,9 @@ pub(super) struct Finished {
     /// From the first token to the last.
     pub(super) decode_ms: f64,
     pub(super) stop: StopReason,
+    /// For tests: the drawn tokens, and how much likelier each was than the next best.
+    #[cfg(test)]
+    pub(super) margins: Vec<(i32, f32)>,
 }
 
 /// The engine: dropping it ends the thread.

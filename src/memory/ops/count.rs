@@ -2,7 +2,7 @@
 
 use super::super::describe::{lines, quoted};
 use super::super::{Halt, MemoryDir, OpResult, OpSpec};
-use super::arg;
+use super::{arg, for_matching_lines};
 use crate::protocol::OpSyntax;
 use crate::types::OpStatus;
 
@@ -15,7 +15,7 @@ pub(super) const SPEC: OpSpec = OpSpec {
     },
     reads: true,
     writes: false,
-    help: "counts the lines of a file, or those that contain the text",
+    help: "counts the lines of a file that contain the text (all lines without a text)",
     run,
 };
 
@@ -26,8 +26,8 @@ fn run(memory: &mut MemoryDir, args: &[String]) -> Result<OpResult, Halt> {
         let told = format!("{}, {} bytes", lines(memory.lines(path)), text.len());
         return Ok(OpResult::told(OpStatus::Ok, told));
     }
-    let lower = wanted.to_lowercase();
-    let found = text.to_lowercase().lines().filter(|line| line.contains(&lower)).count();
+    let mut found = 0;
+    for_matching_lines(&text, wanted, |_, _| found += 1);
     let status = if found == 0 { OpStatus::Empty } else { OpStatus::Ok };
     Ok(OpResult::told(
         status,

@@ -2,7 +2,7 @@
 
 use super::super::describe::{lines, quoted, some_names};
 use super::super::{Halt, MemoryDir, OpResult, OpSpec};
-use super::{arg, malformed};
+use super::{arg, for_matching_lines, malformed};
 use crate::protocol::OpSyntax;
 use crate::types::OpStatus;
 
@@ -33,23 +33,19 @@ fn run(memory: &mut MemoryDir, args: &[String]) -> Result<OpResult, Halt> {
         let names = some_names(memory.files().keys().map(String::as_str));
         return Ok(OpResult::told(OpStatus::Missing, format!("no file to search; {names}")));
     }
-    let wanted = text.to_lowercase();
     let several = files.len() > 1;
     let mut shown = String::new();
     let mut looked_at = 0;
-    for (path, text) in &files {
+    for (path, content) in &files {
         let mut headed = !several;
-        let lower = text.to_lowercase();
         looked_at += memory.lines(path);
-        for (n, (line, lower)) in text.lines().zip(lower.lines()).enumerate() {
-            if lower.contains(&wanted) {
-                if !headed {
-                    shown.push_str(&format!("{path}:\n"));
-                    headed = true;
-                }
-                shown.push_str(&format!("{}: {line}\n", n + 1));
+        for_matching_lines(content, text, |n, line| {
+            if !headed {
+                shown.push_str(&format!("{path}:\n"));
+                headed = true;
             }
-        }
+            shown.push_str(&format!("{n}: {line}\n"));
+        });
     }
     if shown.is_empty() {
         let told = format!("no line has {} ({} searched)", quoted(text), lines(looked_at));

@@ -178,7 +178,9 @@ impl Atlas {
                 }
                 for (n, step) in STEPS.iter().enumerate() {
                     let next = (cell.0 + step.0, cell.1 + step.1);
-                    let Some(j) = Self::index(next).filter(|_| !Self::is_blind(next)) else { continue };
+                    let Some(j) = Self::index(next).filter(|_| !Self::is_blind(next)) else {
+                        continue;
+                    };
                     let Some(toll) = self.toll(self.cells[j], means, i == start) else {
                         continue;
                     };

@@ -1,5 +1,6 @@
 //! LOG: what the last action did, worked out from the notes before it and the observation after it.
 
+use super::atlas::BLIND;
 use super::notes::{self, ActionNote, MapNote, Memory, Place, distance};
 use super::prompt::{Cell, Observation, Prompt, Seen, is_creature, is_ground, step_of};
 use crate::env::crafter::tiles;
@@ -11,10 +12,13 @@ const DRINK: usize = 2;
 const ENERGY: usize = 3;
 
 /// The first turn: look up the last notes.
-pub(super) fn consult() -> String {
+pub(super) fn consult(prompt: &Prompt<'_>) -> String {
     let mut text = String::from("What did I know before?\n");
-    look(&mut text, "TAIL", &[notes::MAP, "3"]);
-    look(&mut text, "TAIL", &[notes::ACTIONS, "1"]);
+    for kind in [notes::MAP, notes::ACTIONS] {
+        for file in notes::files_before(kind, prompt.step, 0) {
+            look(&mut text, "TAIL", &[&file, "1"]);
+        }
+    }
     look(&mut text, "READ", &[notes::PROGRESS]);
     look(&mut text, "TAIL", &[notes::PLACES, "40"]);
     look(&mut text, "TAIL", &[notes::STRATEGY, "64"]);
@@ -29,31 +33,29 @@ pub(super) fn look(text: &mut String, op: &str, args: &[&str]) {
     text.push_str("<|END|>\n");
 }
 
-/// Writes notes into files, creating those that the prompt does not list.
-struct Pen<'a> {
+/// Operations of an answer; what scaffolds usually allow.
+const MOST: usize = 8;
+
+/// Writes notes into files, the important ones first.
+#[derive(Default)]
+struct Pen {
     text: String,
-    opening: &'a str,
-    created: Vec<&'static str>,
+    written: usize,
 }
 
-impl Pen<'_> {
-    fn append(&mut self, file: &'static str, line: &str) {
-        if !self.opening.contains(file) && !self.created.contains(&file) {
-            self.created.push(file);
-            look(&mut self.text, "CREATE", &[file]);
+impl Pen {
+    fn append(&mut self, file: &str, line: &str) {
+        if self.written < MOST {
+            self.written += 1;
+            look(&mut self.text, "APPEND", &[file, line]);
         }
-        look(&mut self.text, "APPEND", &[file, line]);
     }
 }
 
 /// The second turn: append what happened.
 pub(super) fn record(prompt: &Prompt<'_>) -> String {
     let memory = Memory::recall(prompt.results.unwrap_or(""));
-    let mut pen = Pen {
-        text: String::with_capacity(512),
-        opening: prompt.opening,
-        created: Vec::new(),
-    };
+    let mut pen = Pen::default();
     let now = &prompt.observation;
     let step = prompt.step;
     let action = prompt.previous.unwrap_or("Noop");
@@ -63,12 +65,15 @@ pub(super) fn record(prompt: &Prompt<'_>) -> String {
         let moved = before.is_some_and(|before| before.pos != note.pos);
         let events = events(action, &memory, now, before, note.facing);
         let remark = remark(action, moved, now, &events);
-        pen.append(
-            notes::ACTIONS,
-            &ActionNote::write(step.saturating_sub(1), action, &now.items, &remark),
-        );
-        if before.is_none_or(|before| MapNote { step, ..before.clone() } != note) {
-            pen.append(notes::MAP, &note.write());
+        let is_new = notes::is_new_file(step);
+        if is_new || before.is_none_or(|before| MapNote { step, ..before.clone() } != note) {
+            pen.append(&notes::file_at(notes::MAP, step), &note.write());
+        }
+        // A step without any other consequence is told by the map notes.
+        let is_plain = moved && memory.last_action.as_ref().is_some_and(|last| last.items == now.items);
+        if is_new || !is_plain {
+            let line = ActionNote::write(step.saturating_sub(1), action, &now.items, &remark);
+            pen.append(&notes::file_at(notes::ACTIONS, step), &line);
         }
         for event in events.iter().filter(|event| !memory.has(event)) {
             pen.append(
@@ -76,8 +81,8 @@ pub(super) fn record(prompt: &Prompt<'_>) -> String {
                 &format!("achieved {event} [{step}] at ({},{})", note.pos.0, note.pos.1),
             );
         }
-        note_places(&mut pen, step, &memory, &note, now);
         note_dangers(&mut pen, step, &memory, now);
+        note_places(&mut pen, step, &memory, &note, now);
     }
     pen.text.push_str("<|DONE|>");
     pen.text
@@ -104,8 +109,22 @@ fn map_note(step: u32, action: &str, before: Option<&MapNote>, now: &Observation
         if has_moved(toward, before, now, &note.seen) {
             note.pos = (note.pos.0 + toward.0, note.pos.1 + toward.1);
         }
+        if let Some(before) = before {
+            note.pos = corrected(note.pos, toward, before.seen.is_empty(), now.is_blind());
+        }
     }
     note
+}
+
+/// The edges where sight ends are at known places: crossing one corrects the reckoning.
+fn corrected(pos: Cell, toward: Cell, was_blind: bool, is_blind: bool) -> Cell {
+    match (was_blind, is_blind, toward) {
+        (false, true, (-1, 0)) => (BLIND.0, pos.1),
+        (false, true, (0, -1)) => (pos.0, BLIND.1),
+        (true, false, (1, 0)) => (BLIND.0 + 1, pos.1),
+        (true, false, (0, 1)) => (pos.0, BLIND.1 + 1),
+        _ => pos,
+    }
 }
 
 /// Whether a move changed the position. A free cell in front says yes: what blocks a move stays in
@@ -213,7 +232,7 @@ fn spacing(tile: u8) -> Option<i32> {
     }
 }
 
-fn note_places(pen: &mut Pen<'_>, step: u32, memory: &Memory, note: &MapNote, now: &Observation) {
+fn note_places(pen: &mut Pen, step: u32, memory: &Memory, note: &MapNote, now: &Observation) {
     let region = notes::region_of(note.pos);
     if !memory.regions.contains(&region) {
         pen.append(
@@ -266,7 +285,7 @@ fn likely_cell(from: Cell, seen: &Seen) -> Cell {
     (from.0 + sx * dx, from.1 + sy * dy)
 }
 
-fn note_dangers(pen: &mut Pen<'_>, step: u32, memory: &Memory, now: &Observation) {
+fn note_dangers(pen: &mut Pen, step: u32, memory: &Memory, now: &Observation) {
     let Some(last) = &memory.last_action else { return };
     let (was, is) = (last.items[HEALTH], now.items[HEALTH]);
     if is < was {

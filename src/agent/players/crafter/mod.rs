@@ -95,9 +95,9 @@ impl ChatModel for CrafterPlayer {
 fn answer(messages: &[Message]) -> String {
     let prompt = Prompt::read(messages);
     match (prompt.phase, prompt.results.is_some()) {
-        (Phase::Log, false) => log::consult(),
+        (Phase::Log, false) => log::consult(&prompt),
         (Phase::Log, true) => log::record(&prompt),
-        (Phase::Plan, false) => plan::consult(),
+        (Phase::Plan, false) => plan::consult(&prompt),
         (Phase::Plan, true) => plan::commit(&prompt),
     }
 }

@@ -9,9 +9,9 @@ use super::prompt::{Cell, Seen, tile};
 use crate::env::crafter::{ACHIEVEMENTS, ITEMS, tiles};
 
 /// Where it is and what stands around, a line each time that changes.
-pub(super) const MAP: &str = "map_notes.txt";
-/// What it did and what it had then, a line a step.
-pub(super) const ACTIONS: &str = "actions_log.txt";
+pub(super) const MAP: &str = "map_notes";
+/// What it did and what it had then, a line for each action of note.
+pub(super) const ACTIONS: &str = "actions_log";
 /// What it has achieved.
 pub(super) const PROGRESS: &str = "crafting_progress.txt";
 /// Places worth going back to.
@@ -20,6 +20,35 @@ pub(super) const PLACES: &str = "landmarks.txt";
 pub(super) const STRATEGY: &str = "strategy.txt";
 /// What hurt it.
 pub(super) const SURVIVAL: &str = "survival_log.txt";
+
+/// Steps after which a growing file is left alone and the next one begun, so that none meets the
+/// limit of its size.
+const BLOCK: u32 = 400;
+
+/// The file of a growing kind ([`MAP`], [`ACTIONS`]) that notes of a step go to.
+pub(super) fn file_at(kind: &str, step: u32) -> String {
+    match step / BLOCK {
+        0 => format!("{kind}.txt"),
+        n => format!("{kind}_{}.txt", n + 1),
+    }
+}
+
+/// Whether a step begins a file: then everything is noted anew.
+pub(super) fn is_new_file(step: u32) -> bool {
+    step.is_multiple_of(BLOCK)
+}
+
+/// Files of a growing kind in which the notes before a step are, `lines` of them, the older first.
+pub(super) fn files_before(kind: &str, step: u32, lines: u32) -> Vec<String> {
+    let mut files = Vec::new();
+    if step >= BLOCK && step % BLOCK <= lines {
+        files.push(file_at(kind, step - step % BLOCK - 1));
+    }
+    if !is_new_file(step) || step == 0 {
+        files.push(file_at(kind, step));
+    }
+    files
+}
 
 /// Everything that results told.
 #[derive(Debug, Default)]

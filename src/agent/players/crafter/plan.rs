@@ -30,9 +30,12 @@ pub(super) mod item {
 }
 
 /// The first turn: look up what matters for a decision.
-pub(super) fn consult() -> String {
+pub(super) fn consult(prompt: &Prompt<'_>) -> String {
     let mut text = String::from("Where am I, what is around, what is done?\n");
-    look(&mut text, "TAIL", &[notes::MAP, "24"]);
+    // The notes of this step are written already.
+    for file in notes::files_before(notes::MAP, prompt.step + 1, 24) {
+        look(&mut text, "TAIL", &[&file, "24"]);
+    }
     look(&mut text, "READ", &[notes::PROGRESS]);
     look(&mut text, "TAIL", &[notes::PLACES, "40"]);
     look(&mut text, "TAIL", &[notes::STRATEGY, "64"]);

@@ -17,8 +17,6 @@ pub(super) struct Prompt<'a> {
     pub(super) observation: Observation,
     /// What memory operations gave; `None` in the first turn of a phase.
     pub(super) results: Option<&'a str>,
-    /// The message that opened the phase.
-    pub(super) opening: &'a str,
 }
 
 /// Something in view, by distance and the signs of its offset.
@@ -99,7 +97,6 @@ impl<'a> Prompt<'a> {
             previous: value_of(opening, "PREVIOUS ACTION:").filter(|action| !action.is_empty()),
             observation: read_observation(observed),
             results: after_line(last, "RESULTS"),
-            opening,
         }
     }
 }
@@ -170,7 +167,7 @@ fn read_seen(line: &str) -> Option<Seen> {
     let mut words = line.strip_prefix("- ")?.split(' ');
     let tile = tile(words.next()?);
     let distance = words.next()?.parse().ok()?;
-    let direction = words.last()?;
+    let direction = words.next_back()?;
     let part = |positive: &str, negative: &str| {
         i32::from(direction.contains(positive)) - i32::from(direction.contains(negative))
     };

@@ -7,7 +7,7 @@ use super::*;
 use crate::env::World;
 use crate::env::crafter::{ACHIEVEMENTS, Crafter};
 use crate::llm::SlotKey;
-use crate::types::{Action, ChatRole, EpisodeNo, Frame, Role, Sampling};
+use crate::types::{Action, ChatRole, EpisodeNo, Frame, Role, Sampling, View};
 
 /// A memory directory: files by name.
 #[derive(Default)]
@@ -27,6 +27,7 @@ impl Files {
     fn run(&mut self, answer: &str) -> (String, Option<String>) {
         let mut results = String::from("RESULTS\n");
         let mut action = None;
+        let mut operations = 0;
         for part in answer.split("<|").skip(1) {
             let Some((op, rest)) = part.split_once("|>") else {
                 continue;
@@ -37,6 +38,7 @@ impl Files {
                 continue;
             }
             let (file, arg) = args.split_once('|').unwrap_or((&args, ""));
+            operations += usize::from(op != "END" && op != "DONE");
             let content = self.0.get(file).cloned().unwrap_or_default();
             let _ = writeln!(results, "--- {op} {file} ---");
             match op {
@@ -59,6 +61,8 @@ impl Files {
                 _ => panic!("unknown operation {op}"),
             }
         }
+        assert!(operations <= 8, "{operations} operations in one answer");
+        assert!(self.0.values().all(|text| text.len() <= 65_536), "a file is too large");
         (results, action)
     }
 }
@@ -111,6 +115,17 @@ fn phase(files: &mut Files, phase: Phase, opening: String) -> Option<String> {
     panic!("the phase does not end");
 }
 
+/// How far the player's reckoning is from the truth.
+fn drift(game: &Game) -> i32 {
+    let View::Tiles(view) = &game.frame.view else {
+        panic!("no tiles")
+    };
+    let files = game.files.0.iter().filter(|(name, _)| name.starts_with("map_notes"));
+    let notes = files.flat_map(|(_, text)| text.lines().filter_map(notes::MapNote::read));
+    let last = notes.max_by_key(|note| note.step).unwrap();
+    notes::distance((view.player.0 - 32, view.player.1 - 32), last.pos)
+}
+
 struct Game {
     frame: Frame,
     files: Files,
@@ -159,6 +174,117 @@ fn unlocked(game: &Game) -> Vec<&str> {
     achieved.keys().map(String::as_str).collect()
 }
 
+#[test]
+fn it_plays_well_and_keeps_its_place() {
+    let mut total = 0;
+    for seed in 42..46 {
+        let game = play(seed, 300);
+        let unlocked = unlocked(&game);
+        assert!(unlocked.len() >= 8, "seed {seed}: only {unlocked:?}");
+        assert!(drift(&game) <= 6, "seed {seed}: it is lost by {} cells", drift(&game));
+        total += unlocked.len();
+    }
+    assert!(total >= 4 * 12, "{total} achievements in four episodes");
+}
+
+#[test]
+fn it_notes_what_it_achieves_and_nothing_else() {
+    let game = play(42, 300);
+    let noted = notes::Memory::recall(&game.files.0["crafting_progress.txt"]);
+    let unlocked = unlocked(&game);
+    for name in ACHIEVEMENTS {
+        // Whether a monster died of a blow cannot be seen for sure.
+        if !name.starts_with("defeat") {
+            assert_eq!(noted.has(name), unlocked.contains(&name), "{name}");
+        }
+    }
+}
+
+#[test]
+fn equal_episodes_are_played_alike() {
+    let (one, other) = (play(43, 120), play(43, 120));
+    assert_eq!(one.actions, other.actions);
+    assert_eq!(one.files.0, other.files.0);
+}
+
+#[test]
+fn it_says_that_it_is_no_language_model() {
+    let model = CrafterPlayer::new().describe();
+    assert_eq!(
+        (model.name.as_str(), model.backend.as_str(), model.is_llm),
+        ("scripted", "scripted", false)
+    );
+    assert!(model.details["kind"].contains("no language model"));
+}
+
+#[test]
+fn a_cancelled_call_is_an_error() {
+    let cancel = Cancel::new();
+    cancel.cancel();
+    let messages = vec![Message::new(ChatRole::User, "PHASE: PLAN")];
+    let answer = CrafterPlayer::new().chat(&request(messages, Phase::Plan), &cancel, &mut |_| {});
+    assert!(matches!(answer, Err(LlmError::Cancelled)));
+}
+
+#[test]
+fn an_answer_comes_in_pieces() {
+    let messages = vec![Message::new(
+        ChatRole::User,
+        "PHASE: PLAN\nYou face grass at your front.",
+    )];
+    let mut pieces = 0;
+    let answer = CrafterPlayer::new().chat(&request(messages, Phase::Plan), &Cancel::new(), &mut |progress| {
+        pieces += usize::from(matches!(progress, ChatProgress::Text(_)));
+    });
+    let answer = answer.unwrap();
+    assert!(pieces > 1 && answer.completion_tokens > 0 && answer.cached_tokens == 0);
+    assert!(answer.prompt.contains("You face grass"));
+}
+
+#[test]
+fn strange_prompts_get_an_action_all_the_same() {
+    let user = |text: &str| Message::new(ChatRole::User, text);
+    for text in [
+        "",
+        "hello",
+        "PHASE: PLAN",
+        "RESULTS\n[0] (9,9) facing",
+        "You face \u{1b}[31m at your front.",
+        "You see",
+    ] {
+        let consult = user(&format!("PHASE: PLAN\nSTEP: x\n{text}"));
+        let answer = chat(&[consult, user(&format!("RESULTS\n{text}"))], Phase::Plan);
+        assert!(answer.contains("<|ACTION|>"), "{answer}");
+    }
+    let log = user("PHASE: LOG\nSTEP: 99999999999\nPREVIOUS ACTION: Fly");
+    let answer = chat(&[log, user("RESULTS\n(no such file)")], Phase::Log);
+    assert!(answer.ends_with("<|DONE|>"), "{answer}");
+}
+
+#[test]
+fn other_text_around_the_observation_does_not_matter() {
+    let observation = "You see:\n- tree 1 step to your north\n- cow 3 steps to your south-east\n\n\
+        You face tree at your front.\nYour status:\n- health: 7/9\n- food: 3/9\n- drink: 9/9\n- energy: 9/9\n\n\
+        Your inventory:\n- wood: 2\n- wood_pickaxe: 1";
+    let text = format!(
+        "PHASE: LOG (record)\n  STEP: 12\nPREVIOUS ACTION: Move West\n\nRules:\n- wood: never more than 9\n\n\
+         OBSERVATION\n{observation}\n\nFILES\n- notes.txt: 3 lines\n- health: 1/9\n"
+    );
+    let messages = [
+        Message::new(ChatRole::System, "You see:\n- lava 1 step to your west"),
+        Message::new(ChatRole::User, text),
+    ];
+    let prompt = Prompt::read(&messages);
+    let now = &prompt.observation;
+    assert_eq!(
+        (prompt.phase, prompt.step, prompt.previous),
+        (Phase::Log, 12, Some("Move West"))
+    );
+    assert_eq!(now.items[..6], [7, 3, 9, 9, 0, 2]);
+    assert_eq!((now.items[10], now.front, now.seen.len(), now.asleep), (1, 6, 2, false));
+    assert_eq!((now.seen[1].distance, now.seen[1].toward), (3, (1, 1)));
+}
+
 /// Prints how well it plays; for work on the rules:
 /// `SEEDS=42..52 STEPS=1000 cargo test --lib players::crafter::tests::table -- --ignored --nocapture`
 #[test]
@@ -181,18 +307,37 @@ fn table() {
             .filter(|name| !unlocked.contains(name))
             .collect();
         println!(
-            "seed {seed}: {} of 22 in {} steps{}, {:.0} steps/s, {} bytes; missing {}",
+            "seed {seed}: {} of 22 in {} steps{}, {:.0} steps/s, {} bytes, off by {}; missing {}",
             unlocked.len(),
             game.actions.len(),
             if game.frame.terminated { " (died)" } else { "" },
             game.actions.len() as f64 / begin.elapsed().as_secs_f64(),
             game.files.0.values().map(String::len).sum::<usize>(),
+            drift(&game),
             missing.join(" ")
         );
-        for line in game.files.0["survival_log.txt"].lines().rev().take(4).collect::<Vec<_>>().iter().rev() {
+        for line in game.files.0["survival_log.txt"]
+            .lines()
+            .rev()
+            .take(4)
+            .collect::<Vec<_>>()
+            .iter()
+            .rev()
+        {
             print!("   {line}");
         }
-        println!("\n   {}", game.files.0["actions_log.txt"].lines().last().unwrap_or(""));
+        println!(
+            "\n   {}",
+            game.files
+                .0
+                .iter()
+                .rfind(|(name, _)| name.starts_with("actions"))
+                .unwrap()
+                .1
+                .lines()
+                .last()
+                .unwrap_or("")
+        );
         if std::env::var("SHOW").is_ok() {
             for (name, content) in &game.files.0 {
                 println!("##### {name}\n{content}");

@@ -57,7 +57,9 @@ impl Mind<'_> {
     pub(super) fn approach(&self, cells: &[Cell], why: String) -> Option<Choice> {
         for cell in cells {
             let step = (cell.0 - self.pos.0, cell.1 - self.pos.1);
-            if step.0.abs() + step.1.abs() == 1 && (step != self.facing || cells.len() > 1) {
+            if step.0.abs() + step.1.abs() == 1
+                && (step != self.facing || cells.len() > 1 || self.memory.map.is_empty())
+            {
                 return Some(Choice::new(move_action(step), why));
             }
         }
@@ -105,7 +107,11 @@ impl Mind<'_> {
     /// Steps back to where the game shows something; tries the other way now and then.
     pub(super) fn leave_the_edge(&self) -> Choice {
         let is_west = self.pos.0 - BLIND.0 <= self.pos.1 - BLIND.1;
-        let action = if is_west != (self.step % 12 >= 8) { "Move East" } else { "Move South" };
+        let action = if is_west != (self.step % 12 >= 8) {
+            "Move East"
+        } else {
+            "Move South"
+        };
         Choice::new(action, "I see nothing here: back from the edge of the map.")
     }
 
@@ -116,12 +122,18 @@ impl Mind<'_> {
             .flat_map(|x| (-4..4).map(move |y| (x, y)))
             .filter(|region| !self.memory.regions.contains(region))
             .collect();
-        unseen.sort_by_key(|region| (distance(centre(region), self.pos), *region));
         if unseen.is_empty() {
-            return None;
+            // All was seen, but creatures come and go: once more round the map.
+            unseen.push(REGIONS[(self.step / 50) as usize % REGIONS.len()]);
         }
-        let skip = if self.is_stuck() {
-            (self.step / 20) as usize % unseen.len()
+        // The nearest first; when that does not get on, others in an order that does not depend on
+        // where it stands, so that it keeps to one for a while.
+        let is_stuck = self.is_stuck();
+        if !is_stuck {
+            unseen.sort_by_key(|region| (distance(centre(region), self.pos), *region));
+        }
+        let skip = if is_stuck {
+            (self.step / 32) as usize * 7 % unseen.len()
         } else {
             0
         };
@@ -150,9 +162,14 @@ impl Mind<'_> {
     /// Whether it has been going to and fro between the same cells.
     pub(super) fn is_dithering(&self) -> bool {
         let notes = &self.memory.map;
-        let arrivals: Vec<Cell> = notes.windows(2).filter(|pair| pair[0].pos != pair[1].pos).map(|pair| pair[1].pos).collect();
+        let arrivals: Vec<Cell> = notes
+            .windows(2)
+            .filter(|pair| pair[0].pos != pair[1].pos)
+            .map(|pair| pair[1].pos)
+            .collect();
         let late = &arrivals[arrivals.len().saturating_sub(12)..];
-        late.iter().any(|pos| late.iter().filter(|other| *other == pos).count() >= 4)
+        late.iter()
+            .any(|pos| late.iter().filter(|other| *other == pos).count() >= 4)
     }
 
     /// Any step that does no harm; the direction changes as time goes by.
@@ -169,6 +186,9 @@ impl Mind<'_> {
         }
     }
 }
+
+/// Where it goes when it has been everywhere.
+const REGIONS: [Cell; 5] = [(0, 0), (-2, -2), (1, -2), (1, 1), (-2, 1)];
 
 pub(super) const STEPS: [Cell; 4] = [(0, -1), (1, 0), (0, 1), (-1, 0)];
 

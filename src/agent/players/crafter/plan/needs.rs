@@ -26,7 +26,9 @@ impl Mind<'_> {
 
     /// Whether its last action has opened the rock in front.
     fn has_just_dug(&self) -> bool {
-        let [.., before, last] = self.memory.map.as_slice() else { return false };
+        let [.., before, last] = self.memory.map.as_slice() else {
+            return false;
+        };
         before.front == tiles::STONE
             && last.front == tiles::PATH
             && (before.pos, before.facing) == (last.pos, last.facing)
@@ -116,14 +118,15 @@ impl Mind<'_> {
         if first_nap {
             return Some(Choice::new("Sleep", "It is quiet: a short nap."));
         }
+        let is_fed = self.count(item::FOOD) >= 2 && self.count(item::DRINK) >= 2;
         let is_tired = energy <= 4 || (energy <= 8 && self.is_dark());
-        if is_tired {
+        if is_tired && (is_fed || energy == 0) {
             let shelter = self.shelter();
             if shelter.is_some() {
                 return shelter;
             }
         }
-        let is_spent = energy == 0 || (energy <= 2 && is_quiet && !self.is_dark());
+        let is_spent = energy == 0 || (energy <= 2 && is_fed && is_quiet && !self.is_dark());
         is_spent.then(|| Choice::new("Sleep", "I cannot stay awake any longer."))
     }
 
@@ -135,8 +138,11 @@ impl Mind<'_> {
             return None;
         }
         if self.atlas.room(ROOM).openings.is_empty() {
-            let action = if self.count(item::ENERGY) < 9 { "Sleep" } else { "Noop" };
-            return Some(Choice::new(action, "Behind the wall I get better."));
+            let can_wait = self.count(item::FOOD) >= 4 && self.count(item::DRINK) >= 4;
+            if self.count(item::ENERGY) < 9 {
+                return Some(Choice::new("Sleep", "Behind the wall I sleep until I am better."));
+            }
+            return can_wait.then(|| Choice::new("Noop", "Behind the wall I get better."));
         }
         let is_hunted = health <= 4 && self.is_danger_near(9);
         if is_hunted { self.shelter() } else { None }
@@ -161,7 +167,9 @@ impl Mind<'_> {
             let here = room.openings.iter().find(|(cell, _)| *cell == self.pos);
             let step = here.map(|(_, step)| *step).or_else(|| {
                 let (there, _) = room.openings.first()?;
-                self.atlas.way(Means::default(), |cell| cell == *there).map(|lead| lead.step)
+                self.atlas
+                    .way(Means::default(), |cell| cell == *there)
+                    .map(|lead| lead.step)
             });
             if let Some(step) = step {
                 return Some(Choice::new(move_action(step), "I feel along the wall."));

@@ -1,0 +1,10 @@
+//! What a run's events mean: who wrote which line of memory, and who read it since.
+//!
+//! Owns folds over events. Must not touch files or know where events come from: a live feed and a
+//! record give the same answers.
+
+mod lines;
+mod provenance;
+
+pub use lines::{Line, Origin};
+pub use provenance::{Blame, BlameLine};

@@ -1,0 +1,158 @@
+//! `automem bench store`: size of a run, time to open it and to reach any step or file.
+
+mod probe;
+mod reference;
+mod synthetic;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Context, bail};
+
+use self::synthetic::{Player, Style};
+use super::Figure;
+use crate::store::Writer;
+use crate::types::{Event, RunMeta};
+
+/// Measures the run file.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Also build a run from a recording of the reference (a debug.jsonl, plain or zstd)
+    #[arg(long, value_name = "FILE")]
+    reference: Option<PathBuf>,
+    /// Steps of the long run
+    #[arg(long, default_value_t = 100_000)]
+    steps: u32,
+    /// Keep the runs that were made in this folder
+    #[arg(long, value_name = "FOLDER")]
+    keep: Option<PathBuf>,
+    /// Read a run at random places and print what it took (what the bench starts a process for)
+    #[arg(long, value_name = "RUN", hide = true)]
+    probe: Option<PathBuf>,
+}
+
+impl Args {
+    /// The run to read at random places, when that is all this process is for.
+    pub(super) fn probed(&self) -> Option<&Path> {
+        self.probe.as_deref()
+    }
+}
+
+/// Reads a run at random places and prints what it took.
+pub(super) fn probe(run: &Path) -> anyhow::Result<ExitCode> {
+    probe::run(run)
+}
+
+/// Runs the bench.
+pub(super) fn measure(args: &Args) -> anyhow::Result<Vec<Figure>> {
+    let temporary = tempfile::tempdir().context("there is no place for temporary files; set TMPDIR")?;
+    let folder = args.keep.as_deref().unwrap_or(temporary.path());
+    let mut figures = Vec::new();
+    let wide = |steps: u32| Player::new(Style::Reference).take(steps as usize).map(Ok);
+    let one = write(&folder.join("1000.db"), wide(1000))?;
+    let two = write(&folder.join("2000.db"), wide(2000))?;
+    figures.push(Figure::new("size, 2,000 steps like the reference's", two.megabytes(), "MB").at_most(1.0));
+    figures.push(Figure::new(
+        "size, second half against first",
+        two.megabytes() / one.megabytes() - 1.0,
+        "times",
+    ));
+    figures.push(Figure::new(
+        "commits, prompts as long as the reference's",
+        two.rate(),
+        "steps/s",
+    ));
+    if let Some(file) = &args.reference {
+        let half = write(&folder.join("half.db"), reference::steps(file)?.take(1000))?;
+        let path = folder.join("reference.db");
+        let all = write(&path, reference::steps(file)?)?;
+        figures.push(Figure::new("reference run: steps", f64::from(all.steps), ""));
+        figures.push(Figure::new("reference run: text stored", all.text as f64 / 1e6, "MB"));
+        figures.push(Figure::new("reference run: size", all.megabytes(), "MB").at_most(1.0));
+        figures.push(Figure::new(
+            "reference run: size of 1,000 steps",
+            half.megabytes(),
+            "MB",
+        ));
+        figures.push(Figure::new("reference run: commits", all.rate(), "steps/s"));
+        figures.extend(probed(&path, "reference run: ")?);
+    }
+    let path = folder.join("long.db");
+    let long = write(&path, Player::new(Style::Short).take(args.steps as usize).map(Ok))?;
+    figures.push(Figure::new("long run: steps", f64::from(long.steps), ""));
+    figures.push(Figure::new("long run: size", long.megabytes(), "MB"));
+    figures.push(Figure::new("long run: commits", long.rate(), "steps/s").at_least(1000.0));
+    figures.push(Figure::new("long run: slowest commit", long.slowest, "ms"));
+    figures.extend(probed(&path, "long run: ")?);
+    Ok(figures)
+}
+
+/// What writing a run took.
+struct Written {
+    steps: u32,
+    bytes: u64,
+    text: usize,
+    seconds: f64,
+    slowest: f64,
+}
+
+impl Written {
+    fn megabytes(&self) -> f64 {
+        self.bytes as f64 / 1e6
+    }
+
+    fn rate(&self) -> f64 {
+        f64::from(self.steps) / self.seconds
+    }
+}
+
+/// Writes a run; only the store's own time counts.
+fn write(path: &Path, steps: impl Iterator<Item = anyhow::Result<Vec<Event>>>) -> anyhow::Result<Written> {
+    let meta: RunMeta = synthetic::meta();
+    let mut writer = Writer::create(path, &meta)?;
+    let mut written = Written {
+        steps: 0,
+        bytes: 0,
+        text: 0,
+        seconds: 0.0,
+        slowest: 0.0,
+    };
+    for events in steps {
+        let events = events?;
+        written.text += events.iter().map(reference::text_of).sum::<usize>();
+        let start = Instant::now();
+        writer.commit(&events)?;
+        let seconds = start.elapsed().as_secs_f64();
+        written.seconds += seconds;
+        written.slowest = written.slowest.max(seconds * 1e3);
+        written.steps += 1;
+    }
+    let start = Instant::now();
+    writer.finish()?;
+    written.seconds += start.elapsed().as_secs_f64();
+    written.bytes = std::fs::metadata(path)?.len();
+    Ok(written)
+}
+
+/// Reads the run in a process of its own, so that its memory is only the reader's.
+fn probed(path: &Path, prefix: &str) -> anyhow::Result<Vec<Figure>> {
+    let program = std::env::current_exe().context("this program cannot find itself")?;
+    let output = std::process::Command::new(program)
+        .args(["bench", "store", "--probe"])
+        .arg(path)
+        .output()
+        .context("the reading process cannot be started")?;
+    if !output.status.success() {
+        bail!(
+            "the reading process failed: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
+    }
+    let mut figures: Vec<Figure> =
+        serde_json::from_slice(&output.stdout).context("the reading process said something odd")?;
+    for figure in &mut figures {
+        figure.name.insert_str(0, prefix);
+    }
+    Ok(figures)
+}

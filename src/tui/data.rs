@@ -1,0 +1,474 @@
+//! What the edge hands to the screen, and what the screen asks of it.
+//!
+//! Owns events and effects as data, and the views that panels draw from. Must not load anything.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ratatui::crossterm::event::KeyEvent;
+
+use crate::store::{FileState, StepMark};
+use crate::types::{EpisodeNo, EpisodeSummary, Event as RunEvent, RunMeta, StepNo, StepRecord};
+
+/// Something that reaches the screen.
+#[derive(Debug, Clone)]
+pub(crate) enum Event {
+    /// A key was pressed.
+    Key(KeyEvent),
+    /// Text was pasted.
+    Paste(String),
+    /// The terminal has another size.
+    Resize(u16, u16),
+    /// The replay goes on.
+    Tick,
+    /// The run that this process plays goes on.
+    Live(RunEvent),
+    /// The agent's state changed.
+    Control(ControlView),
+    /// Something that was asked for is here.
+    Data(Data),
+    /// A signal asks the program to end.
+    Terminate,
+    /// A signal asks the program to suspend.
+    Suspend,
+    /// The program goes on after it was suspended.
+    Resumed,
+}
+
+/// How the agent that this process runs is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ControlView {
+    /// It plays.
+    Running,
+    /// It waits for a person.
+    Paused,
+    /// It stops after this step.
+    Stopping,
+    /// It is over.
+    Finished,
+}
+
+/// What came from the loader, from a job or from the edge.
+#[derive(Debug, Clone)]
+pub(crate) enum Data {
+    /// The list of runs, and the models that are here.
+    Runs {
+        /// Runs.
+        entries: Vec<RunEntry>,
+        /// Names of models.
+        models: Vec<String>,
+    },
+    /// A run was opened.
+    Opened(Box<Opened>),
+    /// A run or a file could not be opened.
+    OpenFailed {
+        /// Which.
+        path: PathBuf,
+        /// Cause and next step.
+        message: String,
+    },
+    /// More of the timeline.
+    Timeline(Timeline),
+    /// A step.
+    Step {
+        /// Episode.
+        episode: EpisodeNo,
+        /// The step.
+        record: Arc<StepRecord>,
+    },
+    /// The memory at a step.
+    Memory {
+        /// Episode.
+        episode: EpisodeNo,
+        /// The memory.
+        view: Arc<MemoryView>,
+    },
+    /// Where the agent was in the steps before one.
+    Trail {
+        /// Episode.
+        episode: EpisodeNo,
+        /// The step it leads to.
+        step: StepNo,
+        /// Cells, oldest first.
+        cells: Vec<(i32, i32)>,
+    },
+    /// A search goes on.
+    Search(SearchNews),
+    /// The difference between two scaffolds.
+    Diff(Box<ScaffoldDiff>),
+    /// A run of this process was started.
+    Started {
+        /// Its file.
+        path: PathBuf,
+        /// The player is a program, so that it is slowed down to be watched.
+        paced: bool,
+    },
+    /// A run that shall be shown.
+    Show(PathBuf),
+    /// Progress of a long job.
+    Progress {
+        /// What it does.
+        what: String,
+        /// Done and all, in the job's own unit.
+        done: u64,
+        /// 0 when unknown.
+        total: u64,
+    },
+    /// A model was pulled; the run it was pulled for can start.
+    Pulled(StartRequest),
+    /// Something went well.
+    Note(String),
+    /// Something went wrong.
+    Failed(String),
+}
+
+/// What the edge is asked to do.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Effect {
+    /// Leave.
+    Quit,
+    /// Suspend to the shell.
+    Suspend,
+    /// Draw everything anew.
+    ClearScreen,
+    /// Look for runs.
+    ListRuns,
+    /// Open a run; `None` as step means the end of a live run, the start of another.
+    Open {
+        /// Its file.
+        path: PathBuf,
+        /// Episode.
+        episode: EpisodeNo,
+        /// Where the cursor goes.
+        step: Option<StepNo>,
+    },
+    /// Load what the cursor needs.
+    Load(LoadRequest),
+    /// Look for finished steps from this one on.
+    LoadTimeline {
+        /// Episode.
+        episode: EpisodeNo,
+        /// The first step that is not known.
+        from: StepNo,
+    },
+    /// Load where the agent was.
+    LoadTrail {
+        /// Episode.
+        episode: EpisodeNo,
+        /// The last step.
+        step: StepNo,
+    },
+    /// Search the run.
+    Search {
+        /// Its file.
+        path: PathBuf,
+        /// What is looked for.
+        text: String,
+    },
+    /// Stop searching.
+    CancelSearch,
+    /// Compare the scaffold with another; `None` gives the parent or the first other one.
+    Diff {
+        /// Name of the other.
+        against: Option<String>,
+    },
+    /// Steer the agent.
+    Control(ControlRequest),
+    /// Start something new.
+    Start(StartRequest),
+    /// Fetch the model, then start the run.
+    PullModel(StartRequest),
+    /// Open a run that is shipped with the program.
+    OpenSample,
+    /// Put text on the clipboard.
+    Copy(String),
+    /// Save the screen under this file name.
+    SaveScreen(String),
+}
+
+/// How the agent is steered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ControlRequest {
+    /// Wait after this step.
+    Pause,
+    /// Go on.
+    Resume,
+    /// One step, then wait.
+    Step,
+    /// Milliseconds a step takes at least; 0 lets it run.
+    Pace(u64),
+    /// Leave at once; what was committed stays, and the run can be resumed.
+    Leave,
+}
+
+/// A run to start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StartRequest {
+    /// Model.
+    pub(crate) model: String,
+    /// Scaffold.
+    pub(crate) scaffold: String,
+    /// Seed.
+    pub(crate) seed: u64,
+}
+
+/// What the cursor needs and is not there yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LoadRequest {
+    /// Episode.
+    pub(crate) episode: EpisodeNo,
+    /// The cursor.
+    pub(crate) step: StepNo,
+    /// The step itself is missing.
+    pub(crate) record: bool,
+    /// Its memory is missing.
+    pub(crate) memory: bool,
+    /// Steps around it that are missing.
+    pub(crate) around: Vec<Range<u32>>,
+}
+
+/// A run that was opened.
+#[derive(Debug, Clone)]
+pub(crate) struct Opened {
+    /// Its file.
+    pub(crate) path: PathBuf,
+    /// Its constants.
+    pub(crate) meta: Arc<RunMeta>,
+    /// Its episode's timeline.
+    pub(crate) timeline: Timeline,
+    /// Where the cursor goes.
+    pub(crate) step: Option<StepNo>,
+}
+
+/// Finished steps of an episode from one on, and the episodes in numbers.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Timeline {
+    /// Episode.
+    pub(crate) episode: EpisodeNo,
+    /// The step of the first mark.
+    pub(crate) from: StepNo,
+    /// A mark a step.
+    pub(crate) marks: Vec<StepMark>,
+    /// All episodes.
+    pub(crate) episodes: Vec<EpisodeSummary>,
+    /// Nothing will be added any more.
+    pub(crate) finished: bool,
+}
+
+/// The memory at a step as it is drawn.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct MemoryView {
+    /// Step.
+    pub(crate) step: StepNo,
+    /// Files by path.
+    pub(crate) files: BTreeMap<String, FileView>,
+    /// Files that this step deleted.
+    pub(crate) gone: Vec<String>,
+}
+
+/// A memory file as it is drawn.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct FileView {
+    /// Its text.
+    pub(crate) text: Arc<str>,
+    /// Lines.
+    pub(crate) lines: usize,
+    /// The step that changed it last.
+    pub(crate) touched: Option<StepNo>,
+    /// Lines that this step wrote.
+    pub(crate) changed: Vec<Range<usize>>,
+    /// Lines of the step before that are gone or were overwritten.
+    pub(crate) removed: usize,
+}
+
+impl MemoryView {
+    /// The memory at `step`, with what it changed against the memory before it.
+    pub(crate) fn new(
+        step: StepNo,
+        before: Option<&BTreeMap<String, FileState>>,
+        now: &BTreeMap<String, FileState>,
+    ) -> Self {
+        let files = now
+            .iter()
+            .map(|(path, file)| {
+                let old = before.map(|files| files.get(path).map_or("", |file| &*file.text));
+                let (changed, removed) = match old {
+                    Some(old) if *old != *file.text => changed_lines(old, &file.text),
+                    _ => (Vec::new(), 0),
+                };
+                let view = FileView {
+                    lines: file.text.lines().count(),
+                    text: Arc::clone(&file.text),
+                    touched: file.touched,
+                    changed,
+                    removed,
+                };
+                (path.clone(), view)
+            })
+            .collect();
+        let gone = before
+            .into_iter()
+            .flat_map(BTreeMap::keys)
+            .filter(|path| !now.contains_key(*path))
+            .cloned()
+            .collect();
+        Self { step, files, gone }
+    }
+
+    /// The file that was changed last.
+    pub(crate) fn newest(&self) -> Option<&str> {
+        self.files
+            .iter()
+            .max_by_key(|(path, file)| (!file.changed.is_empty(), file.touched, std::cmp::Reverse(*path)))
+            .map(|(path, _)| path.as_str())
+    }
+}
+
+/// Line ranges of `new` that are not in `old`, and how many lines of `old` are gone.
+fn changed_lines(old: &str, new: &str) -> (Vec<Range<usize>>, usize) {
+    if let Some(added) = new.strip_prefix(old)
+        && (old.is_empty() || old.ends_with('\n'))
+    {
+        let first = old.lines().count();
+        return (std::iter::once(first..first + added.lines().count()).collect(), 0);
+    }
+    let (mut changed, mut removed) = (Vec::new(), 0);
+    for op in similar::TextDiff::from_lines(old, new).ops() {
+        if op.tag() != similar::DiffTag::Equal {
+            removed += op.old_range().len();
+            if !op.new_range().is_empty() {
+                changed.push(op.new_range());
+            }
+        }
+    }
+    (changed, removed)
+}
+
+/// A line of the list of runs.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct RunEntry {
+    /// Its file.
+    pub(crate) path: PathBuf,
+    /// When it began, RFC 3339; empty when unknown.
+    pub(crate) created: String,
+    /// World.
+    pub(crate) world: String,
+    /// Scaffold.
+    pub(crate) scaffold: String,
+    /// Model.
+    pub(crate) model: String,
+    /// False for a program that plays.
+    pub(crate) is_llm: bool,
+    /// Its episodes.
+    pub(crate) episodes: Vec<EpisodeSummary>,
+    /// Steps an episode may take.
+    pub(crate) max_steps: u32,
+    /// How it stands.
+    pub(crate) state: RunState,
+}
+
+/// How a run stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum RunState {
+    /// This process plays it.
+    Running,
+    /// This process plays it and it waits.
+    Paused,
+    /// It is complete.
+    Done,
+    /// Its file has no end: another process plays it, or it was interrupted.
+    Open,
+    /// It cannot be read.
+    Broken(String),
+}
+
+impl RunState {
+    /// The word in the list.
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Paused => "paused",
+            Self::Done => "done",
+            Self::Open => "open",
+            Self::Broken(_) => "broken",
+        }
+    }
+}
+
+/// News of a search.
+#[derive(Debug, Clone)]
+pub(crate) enum SearchNews {
+    /// Steps looked at, and all.
+    Progress(u64, u64),
+    /// All places, in order.
+    Found(Vec<Place>),
+    /// It could not be done.
+    Failed(String),
+}
+
+/// A place that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Episode.
+    pub(crate) episode: EpisodeNo,
+    /// Step.
+    pub(crate) step: StepNo,
+    /// What part of the step it is in.
+    pub(crate) what: String,
+}
+
+/// The difference of the scaffold in use against another.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ScaffoldDiff {
+    /// The other one's name.
+    pub(crate) against: String,
+    /// Names that `d` goes through.
+    pub(crate) others: Vec<String>,
+    /// Its lines.
+    pub(crate) lines: Vec<DiffLine>,
+}
+
+/// A line of a difference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum DiffLine {
+    /// A file begins.
+    File(String),
+    /// Lines were left out.
+    Gap,
+    /// In both.
+    Same(String),
+    /// Only in the scaffold in use.
+    Added(String),
+    /// Only in the other.
+    Removed(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(text: &str) -> BTreeMap<String, FileState> {
+        let state = FileState {
+            text: text.into(),
+            touched: Some(StepNo(3)),
+        };
+        BTreeMap::from([("a.txt".to_owned(), state)])
+    }
+
+    #[test]
+    fn changed_lines_are_those_of_the_step() {
+        let changed = |old, new| MemoryView::new(StepNo(3), Some(&files(old)), &files(new)).files["a.txt"].clone();
+        assert_eq!(changed("a\nb\n", "a\nb\nc\n").changed, vec![2..3]);
+        let spliced = changed("a\nb\nc\n", "a\nB\nc\n");
+        assert_eq!((spliced.changed, spliced.removed), (vec![1..2], 1));
+        assert!(changed("a\n", "a\n").changed.is_empty());
+        let created = MemoryView::new(StepNo(0), Some(&BTreeMap::new()), &files("x\ny\n"));
+        assert_eq!(created.files["a.txt"].changed, vec![0..2]);
+        let deleted = MemoryView::new(StepNo(0), Some(&files("x")), &BTreeMap::new());
+        assert_eq!(deleted.gone, ["a.txt"]);
+        let first = MemoryView::new(StepNo(0), None, &files("x"));
+        assert!(first.files["a.txt"].changed.is_empty());
+    }
+}

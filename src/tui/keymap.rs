@@ -1,0 +1,281 @@
+//! The one table of keys: it drives what keys do, the hint line, the help and the palette.
+//!
+//! Owns places, bindings and how keys are written. Must not do what an action means.
+
+mod table;
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::state::State;
+pub(crate) use table::TABLE;
+
+/// Where a binding holds. A narrower place wins over a wider one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Place {
+    /// Even while something is typed.
+    Always,
+    /// On every screen.
+    Global,
+    /// The list of runs.
+    Runs,
+    /// The choice of what to start.
+    Start,
+    /// The watch screen, whatever has the focus.
+    Watch,
+    /// The game pane.
+    Game,
+    /// The tree of memory files.
+    MemoryTree,
+    /// The open memory file.
+    MemoryFile,
+    /// The stream of actions.
+    Actions,
+    /// The tree of the scaffold's files.
+    ScaffoldTree,
+    /// The open scaffold file.
+    ScaffoldFile,
+    /// The timeline.
+    Timeline,
+    /// The exact prompt and answer.
+    Inspector,
+    /// A list with a filter that is typed: help, palette.
+    Picker,
+    /// A line of text: search, filter, file name.
+    Line,
+    /// A question.
+    Confirm,
+}
+
+impl Place {
+    /// The heading in the help.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Always => "Always",
+            Self::Global => "Everywhere",
+            Self::Runs => "Runs",
+            Self::Start => "Start",
+            Self::Watch => "Watch",
+            Self::Game => "Game",
+            Self::MemoryTree => "Memory files",
+            Self::MemoryFile => "Memory file",
+            Self::Actions => "Actions",
+            Self::ScaffoldTree => "Scaffold files",
+            Self::ScaffoldFile => "Scaffold file",
+            Self::Timeline => "Timeline",
+            Self::Inspector => "Prompt and answer",
+            Self::Picker => "List",
+            Self::Line => "Text",
+            Self::Confirm => "Question",
+        }
+    }
+
+    /// Whether letters are typed here, so that they are no keys.
+    pub(crate) fn types(self) -> bool {
+        matches!(self, Self::Picker | Self::Line)
+    }
+}
+
+/// A screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Screen {
+    /// The list of runs.
+    Runs,
+    /// One run, live or replayed.
+    Watch,
+}
+
+/// A kind of event on the timeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Kind {
+    /// Any of them.
+    All,
+    /// A reward.
+    Reward,
+    /// A memory write.
+    Write,
+    /// An error or an invalid action.
+    Error,
+}
+
+/// What a key does, as data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub(crate) enum Action {
+    Quit,
+    QuitNow,
+    Back,
+    Suspend,
+    Redraw,
+    Help,
+    Palette,
+    Show(Screen),
+    Copy,
+    SaveScreen,
+    NextTheme,
+    Up,
+    Down,
+    PageUp,
+    PageDown,
+    Top,
+    Bottom,
+    Open,
+    NewRun,
+    Filter,
+    Sort,
+    Reload,
+    FocusNext,
+    FocusPrevious,
+    StepBy(i32),
+    EpisodeBy(i32),
+    First,
+    Last,
+    EventBy(i32),
+    EventKind(Kind),
+    PlayPause,
+    OneStep,
+    Faster,
+    Slower,
+    NormalSpeed,
+    Follow,
+    Search,
+    HitBy(i32),
+    View,
+    Picture,
+    Zoom,
+    Diff,
+    Fold,
+    Unfold,
+    TurnBy(i32),
+    Part,
+    Cancel,
+    Accept,
+    Erase,
+    EraseWord,
+    EraseAll,
+    Yes,
+    No,
+}
+
+/// One row of the table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Binding {
+    /// Where it holds.
+    pub(crate) place: Place,
+    /// Keys, as written by [`name`].
+    pub(crate) keys: &'static [&'static str],
+    /// What it does.
+    pub(crate) action: Action,
+    /// One or two words for the hint line.
+    pub(crate) label: &'static str,
+    /// What it does, in a sentence.
+    pub(crate) help: &'static str,
+    /// Rank in the hint line, 1 first; 0 stays out of it.
+    pub(crate) rank: u8,
+    /// Whether it can do anything now.
+    pub(crate) when: fn(&State) -> bool,
+}
+
+/// How a key is written in the table; `None` for keys that nothing is bound to.
+pub(crate) fn name(key: &KeyEvent) -> Option<String> {
+    let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    if key.modifiers.intersects(KeyModifiers::ALT | KeyModifiers::SUPER) {
+        return None;
+    }
+    let plain = match key.code {
+        KeyCode::Char(' ') => "Space".to_owned(),
+        KeyCode::Char(c) => c.to_string(),
+        KeyCode::BackTab => "S-Tab".to_owned(),
+        KeyCode::Tab if key.modifiers.contains(KeyModifiers::SHIFT) => "S-Tab".to_owned(),
+        KeyCode::Tab => "Tab".to_owned(),
+        KeyCode::Enter => "Enter".to_owned(),
+        KeyCode::Esc => "Esc".to_owned(),
+        KeyCode::Backspace => "Backspace".to_owned(),
+        KeyCode::Left => "Left".to_owned(),
+        KeyCode::Right => "Right".to_owned(),
+        KeyCode::Up => "Up".to_owned(),
+        KeyCode::Down => "Down".to_owned(),
+        KeyCode::PageUp => "PgUp".to_owned(),
+        KeyCode::PageDown => "PgDn".to_owned(),
+        KeyCode::Home => "Home".to_owned(),
+        KeyCode::End => "End".to_owned(),
+        KeyCode::F(n) => format!("F{n}"),
+        _ => return None,
+    };
+    Some(if control { format!("C-{plain}") } else { plain })
+}
+
+/// How a key of the table is shown to people.
+pub(crate) fn shown(key: &str) -> String {
+    match key {
+        "Left" => "←".into(),
+        "Right" => "→".into(),
+        "Up" => "↑".into(),
+        "Down" => "↓".into(),
+        "Space" => "space".into(),
+        "S-Tab" => "Shift-Tab".into(),
+        _ => match key.strip_prefix("C-") {
+            Some("Left") => "Ctrl-←".into(),
+            Some("Right") => "Ctrl-→".into(),
+            Some(rest) => format!("Ctrl-{rest}"),
+            None => key.to_owned(),
+        },
+    }
+}
+
+/// The binding of a key at the places that hold now (narrowest first).
+pub(crate) fn find(key: &str, places: &[Place], state: &State) -> Option<&'static Binding> {
+    places.iter().find_map(|place| {
+        TABLE
+            .iter()
+            .find(|binding| binding.place == *place && binding.keys.contains(&key) && (binding.when)(state))
+    })
+}
+
+/// The bindings that can be used now, each with the keys that no narrower place takes away.
+pub(crate) fn available(places: &[Place], state: &State) -> Vec<(&'static Binding, Vec<&'static str>)> {
+    let mut taken: Vec<&str> = Vec::new();
+    let mut out = Vec::new();
+    for place in places {
+        let here: Vec<_> = TABLE
+            .iter()
+            .filter(|binding| binding.place == *place && (binding.when)(state))
+            .map(|binding| {
+                let keys: Vec<_> = binding.keys.iter().copied().filter(|key| !taken.contains(key)).collect();
+                (binding, keys)
+            })
+            .filter(|(_, keys)| !keys.is_empty())
+            .collect();
+        taken.extend(here.iter().flat_map(|(_, keys)| keys.iter().copied()));
+        out.extend(here);
+    }
+    out
+}
+
+/// The hint line: keys and their label, most useful first. Bindings of one place and label share
+/// an entry (`←→ move`).
+pub(crate) fn hints(places: &[Place], state: &State) -> Vec<(String, &'static str)> {
+    let mut ranked: Vec<(u8, Place, String, &'static str)> = Vec::new();
+    for (binding, keys) in available(places, state) {
+        if binding.rank == 0 {
+            continue;
+        }
+        let Some(key) = keys.first().map(|key| shown(key)) else {
+            continue;
+        };
+        let mate = ranked
+            .iter_mut()
+            .find(|(_, place, _, label)| *place == binding.place && *label == binding.label);
+        match mate {
+            Some((_, _, keys, _)) => {
+                let apart = key.is_ascii();
+                if apart {
+                    keys.push(' ');
+                }
+                keys.push_str(&key);
+            }
+            None => ranked.push((binding.rank, binding.place, key, binding.label)),
+        }
+    }
+    ranked.sort_by_key(|(rank, ..)| *rank);
+    ranked.into_iter().map(|(_, _, keys, label)| (keys, label)).collect()
+}

@@ -1,0 +1,243 @@
+//! Where things stand on the screen: a pure function of its size and of what has the focus.
+
+use ratatui::layout::Rect;
+
+use super::watch::Watch;
+
+/// Columns and rows below which nothing is drawn but what is needed.
+pub(crate) const LEAST: (u16, u16) = (60, 16);
+/// Columns from which the four panes stand side by side.
+const FOUR: u16 = 140;
+/// Columns and rows from which the four panes stand two by two.
+const GRID: (u16, u16) = (100, 32);
+
+/// A pane of the watch screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Pane {
+    /// The game.
+    Game,
+    /// The memory.
+    Memory,
+    /// The stream of actions.
+    Actions,
+    /// The scaffold.
+    Scaffold,
+    /// The timeline.
+    Timeline,
+}
+
+impl Pane {
+    /// In the order of Tab.
+    pub(crate) const ALL: [Self; 5] = [Self::Game, Self::Memory, Self::Actions, Self::Scaffold, Self::Timeline];
+
+    /// Its name.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Game => "Game",
+            Self::Memory => "Memory",
+            Self::Actions => "Actions",
+            Self::Scaffold => "Scaffold",
+            Self::Timeline => "Timeline",
+        }
+    }
+}
+
+/// Whether the terminal is too small to draw anything useful.
+pub(crate) fn too_small(size: (u16, u16)) -> bool {
+    size.0 < LEAST.0 || size.1 < LEAST.1
+}
+
+/// The parts that every screen has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Frame {
+    /// First row.
+    pub(crate) header: Rect,
+    /// Between them.
+    pub(crate) body: Rect,
+    /// Last row.
+    pub(crate) hints: Rect,
+}
+
+/// The parts that every screen has.
+pub(crate) fn frame((columns, rows): (u16, u16)) -> Frame {
+    Frame {
+        header: Rect::new(0, 0, columns, 1),
+        body: Rect::new(0, 1, columns, rows.saturating_sub(2)),
+        hints: Rect::new(0, rows.saturating_sub(1), columns, 1),
+    }
+}
+
+/// The parts of the watch screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WatchLayout {
+    /// The line of tabs, where only one pane shows.
+    pub(crate) tabs: Option<Rect>,
+    /// The panes that show.
+    pub(crate) panes: Vec<(Pane, Rect)>,
+    /// The timeline.
+    pub(crate) timeline: Rect,
+    /// Whether panes have borders.
+    pub(crate) bordered: bool,
+}
+
+impl WatchLayout {
+    /// The inside of a pane; empty when it does not show.
+    pub(crate) fn inner(&self, pane: Pane) -> Rect {
+        let area = self.panes.iter().find(|(shown, _)| *shown == pane).map(|(_, area)| *area);
+        match area {
+            Some(area) if self.bordered => shrink(area),
+            Some(area) => area,
+            None => Rect::default(),
+        }
+    }
+}
+
+/// The inside of a border.
+pub(crate) fn shrink(area: Rect) -> Rect {
+    Rect {
+        x: area.x + 1,
+        y: area.y + 1,
+        width: area.width.saturating_sub(2),
+        height: area.height.saturating_sub(2),
+    }
+}
+
+/// The parts of the watch screen for a terminal of the given size.
+pub(crate) fn watch(size: (u16, u16), watch: &Watch) -> WatchLayout {
+    let body = frame(size).body;
+    let deep = if size.1 >= 30 { 2 } else { 1 };
+    let timeline = Rect {
+        y: body.bottom().saturating_sub(deep),
+        height: deep.min(body.height),
+        ..body
+    };
+    let body = Rect {
+        height: body.height.saturating_sub(deep),
+        ..body
+    };
+    let many = size.0 >= FOUR || (size.0 >= GRID.0 && size.1 >= GRID.1);
+    if !many {
+        let tabs = Rect { height: 1, ..body };
+        let pane = Rect {
+            y: body.y + 1,
+            height: body.height.saturating_sub(1),
+            ..body
+        };
+        return WatchLayout {
+            tabs: Some(tabs),
+            panes: vec![(watch.pane, pane)],
+            timeline,
+            bordered: false,
+        };
+    }
+    let panes = if watch.zoom {
+        vec![(watch.pane, body)]
+    } else if size.0 >= FOUR {
+        side_by_side(body)
+    } else {
+        two_by_two(body)
+    };
+    WatchLayout {
+        tabs: None,
+        panes,
+        timeline,
+        bordered: true,
+    }
+}
+
+fn side_by_side(body: Rect) -> Vec<(Pane, Rect)> {
+    // The game gets what its pictures need: 4, 6 or 8 pixels a tile, nine tiles, two borders.
+    let game = match (body.width, body.height) {
+        (250.., 42..) => 74,
+        (190.., 30..) => 56,
+        _ => 38,
+    };
+    let rest = body.width - game;
+    let memory = rest * 28 / 100;
+    let scaffold = rest * 30 / 100;
+    let widths = [
+        (Pane::Game, game),
+        (Pane::Memory, memory),
+        (Pane::Actions, rest - memory - scaffold),
+        (Pane::Scaffold, scaffold),
+    ];
+    let mut x = body.x;
+    widths
+        .into_iter()
+        .map(|(pane, width)| {
+            let area = Rect { x, width, ..body };
+            x += width;
+            (pane, area)
+        })
+        .collect()
+}
+
+fn two_by_two(body: Rect) -> Vec<(Pane, Rect)> {
+    let left = (body.width * 44 / 100).max(40);
+    let game = (body.height * 55 / 100).clamp(16, 26).min(body.height);
+    let actions = body.height * 60 / 100;
+    let part = |x: u16, width: u16, y: u16, height: u16| Rect::new(body.x + x, body.y + y, width, height);
+    let right = body.width - left;
+    vec![
+        (Pane::Game, part(0, left, 0, game)),
+        (Pane::Memory, part(0, left, game, body.height - game)),
+        (Pane::Actions, part(left, right, 0, actions)),
+        (Pane::Scaffold, part(left, right, actions, body.height - actions)),
+    ]
+}
+
+/// Splits the inside of a pane with a tree above and a text below: the tree gets what it needs,
+/// up to two fifths. The row between is a rule.
+pub(crate) fn tree_and_text(inner: Rect, rows: usize) -> (Rect, Rect, Rect) {
+    let most = (inner.height * 2 / 5).max(3).min(inner.height);
+    let tree = (rows.min(usize::from(most)) as u16).max(1).min(inner.height);
+    let rule = inner.height.saturating_sub(tree).min(1);
+    let part = |y: u16, height: u16| Rect {
+        y: inner.y + y,
+        height,
+        ..inner
+    };
+    (
+        part(0, tree),
+        part(tree, rule),
+        part(tree + rule, inner.height - tree - rule),
+    )
+}
+
+/// A rectangle in the middle of another.
+pub(crate) fn centred(outer: Rect, width: u16, height: u16) -> Rect {
+    let (width, height) = (width.min(outer.width), height.min(outer.height));
+    Rect {
+        x: outer.x + (outer.width - width) / 2,
+        y: outer.y + (outer.height - height) / 2,
+        width,
+        height,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panes_cover_the_body_without_overlap() {
+        for columns in [140, 160, 200, 260] {
+            let body = Rect::new(0, 1, columns, 44);
+            let panes = side_by_side(body);
+            assert_eq!(panes.iter().map(|(_, area)| area.width).sum::<u16>(), columns);
+            assert!(panes.iter().all(|(_, area)| area.width >= 28), "{panes:?}");
+        }
+        let body = Rect::new(0, 1, 110, 36);
+        let cells: u32 = two_by_two(body).iter().map(|(_, area)| area.area()).sum();
+        assert_eq!(cells, body.area());
+    }
+
+    #[test]
+    fn the_tree_takes_what_it_needs_only() {
+        let inner = Rect::new(0, 0, 30, 20);
+        assert_eq!(tree_and_text(inner, 3).0.height, 3);
+        assert_eq!(tree_and_text(inner, 50).0.height, 8);
+        let (tree, rule, text) = tree_and_text(inner, 50);
+        assert_eq!(tree.height + rule.height + text.height, 20);
+    }
+}

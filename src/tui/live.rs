@@ -1,0 +1,196 @@
+//! The run that this process plays: the step under way, folded from its events.
+//!
+//! Owns what is not in the record yet. Finished steps come from the record, as in a replay.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::data::{ControlView, MemoryView};
+use crate::store::FileState;
+use crate::types::{Body, EpisodeNo, Event, MemoryChange, MemoryFiles, StepNo, StepRecord};
+
+/// The run that this process plays.
+#[derive(Debug)]
+pub(crate) struct LiveRun {
+    /// Its file.
+    pub(crate) path: PathBuf,
+    /// How the agent is doing.
+    pub(crate) control: ControlView,
+    /// The player is a program, so that it needs to be slowed down to be watched.
+    pub(crate) paced: bool,
+    /// Its episodes.
+    pub(crate) episodes: BTreeMap<EpisodeNo, LiveEpisode>,
+    /// Steps were finished that the timeline does not have yet.
+    pub(crate) stale: bool,
+}
+
+/// An episode under way.
+#[derive(Debug, Default)]
+pub(crate) struct LiveEpisode {
+    /// The step under way.
+    pub(crate) record: StepRecord,
+    /// It is over.
+    pub(crate) ended: bool,
+    texts: MemoryFiles,
+    touched: BTreeMap<String, StepNo>,
+    /// Texts and touches as they were when the step began.
+    before: (MemoryFiles, BTreeMap<String, StepNo>),
+    knows_memory: bool,
+    view: Option<Arc<MemoryView>>,
+}
+
+impl LiveRun {
+    /// A run that has just been started.
+    pub(crate) fn new(path: PathBuf, paced: bool) -> Self {
+        Self {
+            path,
+            control: ControlView::Running,
+            paced,
+            episodes: BTreeMap::new(),
+            stale: true,
+        }
+    }
+
+    /// Whether nothing more will come.
+    pub(crate) fn is_over(&self) -> bool {
+        self.control == ControlView::Finished
+    }
+
+    /// Takes in the next event.
+    pub(crate) fn take(&mut self, event: Event) {
+        match event.body {
+            Body::RunStarted { .. } => return,
+            Body::RunFinished => {
+                self.stale = true;
+                return;
+            }
+            Body::StepFinished { .. } | Body::EpisodeFinished { .. } => self.stale = true,
+            _ => {}
+        }
+        let episode = self.episodes.entry(event.at.episode).or_default();
+        episode.take(event.at.step, event.body);
+    }
+
+    /// The first episode that is not over.
+    pub(crate) fn running(&self) -> Option<EpisodeNo> {
+        self.episodes
+            .iter()
+            .find(|(_, episode)| !episode.ended)
+            .map(|(number, _)| *number)
+    }
+}
+
+impl LiveEpisode {
+    /// Events come twice: as they happen (some may be lost on the way), and once more, complete,
+    /// when the step is committed. A step begins with its first frame, so that the second telling
+    /// begins anew.
+    fn take(&mut self, step: StepNo, body: Body) {
+        match &body {
+            _ if step != self.record.step => {
+                self.before = (self.texts.clone(), self.touched.clone());
+                self.begin(step);
+            }
+            Body::EpisodeStarted { .. } => self.begin(step),
+            Body::Observed { .. } if self.record.frame().is_some() => {
+                (self.texts, self.touched) = self.before.clone();
+                self.begin(step);
+            }
+            _ => {}
+        }
+        match &body {
+            Body::EpisodeStarted { inherited, .. } => {
+                self.texts = inherited.clone();
+                self.touched.clear();
+                self.before = (self.texts.clone(), self.touched.clone());
+                self.knows_memory = true;
+                self.ended = false;
+                self.view = None;
+            }
+            Body::MemoryOp { op } => self.apply(step, &op.changes),
+            Body::HumanEdited { changes } => self.apply(step, changes),
+            Body::EpisodeFinished { .. } => self.ended = true,
+            _ => {}
+        }
+        self.record.push(body);
+    }
+
+    fn begin(&mut self, step: StepNo) {
+        self.record = StepRecord::new(step);
+        self.view = None;
+    }
+
+    fn apply(&mut self, step: StepNo, changes: &[MemoryChange]) {
+        for change in changes {
+            self.view = None;
+            // A change that does not fit means that events were missed: the record knows better.
+            if change.apply(&mut self.texts).is_err() {
+                self.knows_memory = false;
+                return;
+            }
+            self.touched.insert(change.path.clone(), step);
+        }
+    }
+
+    /// The memory as it stands; `None` when events were missed.
+    pub(crate) fn memory(&mut self) -> Option<Arc<MemoryView>> {
+        if !self.knows_memory {
+            return None;
+        }
+        if self.view.is_none() {
+            let before = states(&self.before.0, &self.before.1);
+            let now = states(&self.texts, &self.touched);
+            let view = MemoryView::new(self.record.step, Some(&before), &now);
+            self.view = Some(Arc::new(view));
+        }
+        self.view.clone()
+    }
+}
+
+fn states(texts: &MemoryFiles, touched: &BTreeMap<String, StepNo>) -> BTreeMap<String, FileState> {
+    let state = |(path, text): (&String, &Arc<str>)| {
+        let state = FileState {
+            text: Arc::clone(text),
+            touched: touched.get(path).copied(),
+        };
+        (path.clone(), state)
+    };
+    texts.iter().map(state).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::testing;
+
+    #[test]
+    fn a_live_step_is_folded_and_its_memory_follows() {
+        let mut live = LiveRun::new("a.db".into(), false);
+        for event in testing::episode_events(3) {
+            live.take(event);
+        }
+        let episode = live.episodes.get_mut(&EpisodeNo(0)).unwrap();
+        assert_eq!(episode.record.step, StepNo(3));
+        assert!(episode.ended);
+        let memory = episode.memory().unwrap();
+        assert!(memory.files.contains_key("notes/map.txt"), "{:?}", memory.files.keys());
+        assert!(live.stale);
+    }
+
+    #[test]
+    fn a_step_that_is_told_twice_counts_once() {
+        let mut live = LiveRun::new("a.db".into(), false);
+        let events = testing::episode_events(3);
+        let (first, second): (Vec<_>, Vec<_>) = events.into_iter().partition(|event| event.at.step < StepNo(2));
+        first.into_iter().for_each(|event| live.take(event));
+        let step: Vec<_> = second.into_iter().filter(|event| event.at.step == StepNo(2)).collect();
+        // As it happens, with something lost, then complete.
+        step.iter().take(4).filter(|event| !matches!(event.body, Body::TurnFinished { .. })).cloned().for_each(|event| live.take(event));
+        step.iter().cloned().for_each(|event| live.take(event));
+        let episode = live.episodes.get_mut(&EpisodeNo(0)).unwrap();
+        assert_eq!(episode.record, testing::record(2));
+        let memory = episode.memory().unwrap();
+        assert_eq!(memory.files["notes/map.txt"].lines, 2);
+        assert_eq!(memory.files["notes/map.txt"].changed, vec![1..2]);
+    }
+}

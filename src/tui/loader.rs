@@ -1,0 +1,362 @@
+//! The thread that owns the run file: loads what the cursor needs, the newest wish first.
+//!
+//! Owns the reader. Wishes that newer ones replace are never carried out, so that holding a key
+//! down does not pile up work.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+
+use super::data::{Data, Effect, Event, LoadRequest, MemoryView, Opened, Timeline};
+use crate::store::{Reader, StoreError};
+use crate::types::{EpisodeNo, StepNo, StepRecord, View};
+
+/// How often a run that somebody else writes is looked at.
+const POLL: Duration = Duration::from_millis(500);
+/// Steps a trail goes back.
+const TRAIL: u32 = 200;
+
+/// A wish.
+#[derive(Debug)]
+pub(super) enum Request {
+    /// Open a run or another episode of it.
+    Open {
+        /// File.
+        path: PathBuf,
+        /// Episode.
+        episode: EpisodeNo,
+        /// Where the cursor goes.
+        step: Option<StepNo>,
+    },
+    /// What the cursor needs.
+    Load(LoadRequest),
+    /// New finished steps.
+    Timeline {
+        /// Episode.
+        episode: EpisodeNo,
+        /// The first that is not known.
+        from: StepNo,
+    },
+    /// Where the agent was.
+    Trail {
+        /// Episode.
+        episode: EpisodeNo,
+        /// The last step.
+        step: StepNo,
+    },
+}
+
+/// Starts the thread. It ends when the sender is dropped.
+pub(super) fn spawn(events: Sender<Event>) -> std::io::Result<Sender<Request>> {
+    let (sender, receiver) = bounded(256);
+    std::thread::Builder::new()
+        .name("loader".into())
+        .spawn(move || Loader::new(events).run(&receiver))?;
+    Ok(sender)
+}
+
+/// The screen is gone.
+struct Gone;
+
+struct Loader {
+    events: Sender<Event>,
+    open: Option<Open>,
+    around: VecDeque<(EpisodeNo, StepNo)>,
+}
+
+struct Open {
+    path: PathBuf,
+    reader: Reader,
+    episode: EpisodeNo,
+    known: u32,
+    positions: BTreeMap<(EpisodeNo, StepNo), (i32, i32)>,
+}
+
+impl Loader {
+    fn new(events: Sender<Event>) -> Self {
+        Self {
+            events,
+            open: None,
+            around: VecDeque::new(),
+        }
+    }
+
+    fn run(mut self, requests: &Receiver<Request>) {
+        while let Ok(()) = self.turn(requests) {}
+    }
+
+    /// One round: all wishes that wait, or one of the steps around the cursor, or a look for news.
+    fn turn(&mut self, requests: &Receiver<Request>) -> Result<(), Gone> {
+        if self.around.is_empty() {
+            let grows = self.open.as_ref().is_some_and(|open| !open.reader.is_finished());
+            let first = if grows {
+                match requests.recv_timeout(POLL) {
+                    Ok(request) => request,
+                    Err(RecvTimeoutError::Timeout) => return self.look(),
+                    Err(RecvTimeoutError::Disconnected) => return Err(Gone),
+                }
+            } else {
+                requests.recv().map_err(|_| Gone)?
+            };
+            return self.serve(first, requests);
+        }
+        match requests.try_recv() {
+            Ok(first) => self.serve(first, requests),
+            Err(crossbeam_channel::TryRecvError::Disconnected) => Err(Gone),
+            Err(crossbeam_channel::TryRecvError::Empty) => {
+                if let Some((episode, step)) = self.around.pop_front() {
+                    self.step(episode, step)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Carries out what waits; of each kind only the last.
+    fn serve(&mut self, first: Request, requests: &Receiver<Request>) -> Result<(), Gone> {
+        let (mut load, mut timeline, mut trail) = (None, None, None);
+        for request in std::iter::once(first).chain(requests.try_iter()) {
+            match request {
+                Request::Open { path, episode, step } => {
+                    (load, timeline, trail) = (None, None, None);
+                    self.open(path, episode, step)?;
+                }
+                Request::Load(request) => load = Some(request),
+                Request::Timeline { episode, from } => timeline = Some((episode, from)),
+                Request::Trail { episode, step } => trail = Some((episode, step)),
+            }
+        }
+        if let Some((episode, from)) = timeline {
+            self.timeline(episode, from)?;
+        }
+        if let Some(request) = load {
+            self.load(request)?;
+        }
+        if let Some((episode, step)) = trail {
+            self.trail(episode, step)?;
+        }
+        Ok(())
+    }
+
+    fn send(&self, data: Data) -> Result<(), Gone> {
+        self.events.send(Event::Data(data)).map_err(|_| Gone)
+    }
+
+    fn open(&mut self, path: PathBuf, episode: EpisodeNo, step: Option<StepNo>) -> Result<(), Gone> {
+        self.around.clear();
+        match opened(self.open.take(), path.clone(), episode) {
+            Ok((open, timeline)) => {
+                let meta = Arc::new(open.reader.meta().clone());
+                self.open = Some(open);
+                self.send(Data::Opened(Box::new(Opened {
+                    path,
+                    meta,
+                    timeline,
+                    step,
+                })))
+            }
+            Err(error) => self.send(Data::OpenFailed {
+                path,
+                message: error.to_string(),
+            }),
+        }
+    }
+
+    fn timeline(&mut self, episode: EpisodeNo, from: StepNo) -> Result<(), Gone> {
+        let Some(open) = &mut self.open else {
+            return Ok(());
+        };
+        let read = open.refresh().and_then(|_| timeline_of(&open.reader, episode, from));
+        match read {
+            Ok(timeline) => {
+                open.known = timeline.from.0 + timeline.marks.len() as u32;
+                self.send(Data::Timeline(timeline))
+            }
+            Err(error) => self.send(Data::Failed(error.to_string())),
+        }
+    }
+
+    /// Looks whether somebody else has added steps; says so only then.
+    fn look(&mut self) -> Result<(), Gone> {
+        let Some(open) = &mut self.open else {
+            return Ok(());
+        };
+        match open.refresh() {
+            Ok(true) => {
+                let (episode, from) = (open.episode, StepNo(open.known));
+                self.timeline(episode, from)
+            }
+            Ok(false) => Ok(()),
+            Err(error) => {
+                let message = error.to_string();
+                self.open = None;
+                self.send(Data::Failed(message))
+            }
+        }
+    }
+
+    fn load(&mut self, request: LoadRequest) -> Result<(), Gone> {
+        let LoadRequest { episode, step, .. } = request;
+        if request.record {
+            self.step(episode, step)?;
+        }
+        if request.memory
+            && let Some(open) = &self.open
+        {
+            match memory_view(&open.reader, episode, step) {
+                Ok(view) => self.send(Data::Memory {
+                    episode,
+                    view: Arc::new(view),
+                })?,
+                Err(error) => self.send(Data::Failed(error.to_string()))?,
+            }
+        }
+        let mut steps: Vec<u32> = request.around.into_iter().flatten().filter(|other| *other != step.0).collect();
+        // The nearest first, and what lies ahead before what lies behind.
+        steps.sort_by_key(|other| (other.abs_diff(step.0), *other < step.0));
+        self.around = steps.into_iter().map(|step| (episode, StepNo(step))).collect();
+        Ok(())
+    }
+
+    fn step(&mut self, episode: EpisodeNo, step: StepNo) -> Result<(), Gone> {
+        let Some(open) = &self.open else {
+            return Ok(());
+        };
+        let record = match open.reader.step(episode, step) {
+            Ok(record) => record,
+            Err(error) => {
+                self.send(Data::Failed(error.to_string()))?;
+                StepRecord::new(step)
+            }
+        };
+        self.send(Data::Step {
+            episode,
+            record: Arc::new(record),
+        })
+    }
+
+    fn trail(&mut self, episode: EpisodeNo, step: StepNo) -> Result<(), Gone> {
+        let Some(open) = &mut self.open else {
+            return Ok(());
+        };
+        if open.positions.len() > 50_000 {
+            open.positions.clear();
+        }
+        let cells = trail(&open.reader, episode, step, &mut open.positions);
+        self.send(Data::Trail { episode, step, cells })
+    }
+}
+
+impl Open {
+    fn refresh(&mut self) -> Result<bool, StoreError> {
+        if self.reader.is_finished() { Ok(false) } else { self.reader.refresh() }
+    }
+}
+
+/// Opens a run, or another episode of the one that is open.
+fn opened(before: Option<Open>, path: PathBuf, episode: EpisodeNo) -> Result<(Open, Timeline), StoreError> {
+    let mut open = match before {
+        Some(open) if open.path == path => open,
+        _ => Open {
+            reader: Reader::open(&path)?,
+            path,
+            episode,
+            known: 0,
+            positions: BTreeMap::new(),
+        },
+    };
+    open.refresh()?;
+    let timeline = timeline_of(&open.reader, episode, StepNo(0))?;
+    open.episode = episode;
+    open.known = timeline.marks.len() as u32;
+    Ok((open, timeline))
+}
+
+/// The finished steps of an episode from one on. An episode of a growing run that has no step yet
+/// is empty, not missing.
+pub(super) fn timeline_of(reader: &Reader, episode: EpisodeNo, from: StepNo) -> Result<Timeline, StoreError> {
+    let episodes = reader.episodes()?;
+    let there = episodes.iter().any(|summary| summary.episode == episode);
+    let marks = if there || reader.is_finished() {
+        reader.timeline(episode, from)?
+    } else {
+        Vec::new()
+    };
+    Ok(Timeline {
+        episode,
+        from,
+        marks,
+        episodes,
+        finished: reader.is_finished(),
+    })
+}
+
+/// The memory at a step with what the step changed.
+pub(super) fn memory_view(reader: &Reader, episode: EpisodeNo, step: StepNo) -> Result<MemoryView, StoreError> {
+    let now = reader.memory_at(episode, step)?;
+    let before = match step.previous() {
+        Some(before) => Some(reader.memory_at(episode, before)?),
+        None => None,
+    };
+    Ok(MemoryView::new(step, before.as_deref().map(|state| &state.files), &now.files))
+}
+
+/// Cells the agent came through, oldest first.
+fn trail(
+    reader: &Reader,
+    episode: EpisodeNo,
+    step: StepNo,
+    positions: &mut BTreeMap<(EpisodeNo, StepNo), (i32, i32)>,
+) -> Vec<(i32, i32)> {
+    let mut cells: Vec<(i32, i32)> = Vec::new();
+    for step in (step.0.saturating_sub(TRAIL)..=step.0).map(StepNo) {
+        let known = positions.get(&(episode, step)).copied();
+        let cell = known.or_else(|| {
+            let cell = position(&reader.step(episode, step).ok()?)?;
+            positions.insert((episode, step), cell);
+            Some(cell)
+        });
+        cells.extend(cell.filter(|cell| cells.last() != Some(cell)));
+    }
+    cells
+}
+
+/// What an effect asks of the record, read at once; nothing for effects that ask for nothing.
+pub(super) fn read(reader: &Reader, effect: Effect) -> Vec<Data> {
+    match effect {
+        Effect::Load(request) => {
+            let episode = request.episode;
+            let mut steps: Vec<u32> = request.around.into_iter().flatten().collect();
+            steps.push(request.step.0);
+            let mut out: Vec<Data> = steps
+                .into_iter()
+                .filter_map(|step| reader.step(episode, StepNo(step)).ok())
+                .map(|record| Data::Step {
+                    episode,
+                    record: Arc::new(record),
+                })
+                .collect();
+            out.extend(memory_view(reader, episode, request.step).ok().map(|view| Data::Memory {
+                episode,
+                view: Arc::new(view),
+            }));
+            out
+        }
+        Effect::LoadTrail { episode, step } => vec![Data::Trail {
+            episode,
+            step,
+            cells: trail(reader, episode, step, &mut BTreeMap::new()),
+        }],
+        _ => Vec::new(),
+    }
+}
+
+fn position(record: &StepRecord) -> Option<(i32, i32)> {
+    match &record.frame()?.view {
+        View::Tiles(view) => Some(view.player),
+        View::Text => None,
+    }
+}

@@ -1,0 +1,198 @@
+//! What lies over the screen: help, palette, lines of text, questions, the inspector.
+
+use super::inspector::Inspector;
+use super::keymap::{self, Action, Place};
+use super::runs::StartPanel;
+use super::state::State;
+use super::theme::Theme;
+use super::widgets::list::Scroll;
+use crate::types::StepNo;
+
+/// Something over the screen; keys go to it alone.
+#[derive(Debug)]
+pub(crate) enum Overlay {
+    /// The keys of this place.
+    Help(Picker),
+    /// Everything that can be done, by name.
+    Palette(Picker),
+    /// A line of text.
+    Line(LinePrompt),
+    /// A question.
+    Confirm(Confirm),
+    /// The exact prompt and answer of a turn.
+    Inspector(Box<Inspector>),
+    /// The choice of what to start.
+    Start(StartPanel),
+}
+
+impl Overlay {
+    /// Where keys hold while it is on top.
+    pub(crate) fn places(&self) -> Vec<Place> {
+        match self {
+            Self::Help(_) | Self::Palette(_) => vec![Place::Picker, Place::Always],
+            Self::Line(_) => vec![Place::Line, Place::Always],
+            Self::Confirm(_) => vec![Place::Confirm, Place::Always],
+            Self::Inspector(_) => vec![Place::Inspector, Place::Global, Place::Always],
+            Self::Start(_) => vec![Place::Start, Place::Global, Place::Always],
+        }
+    }
+}
+
+/// What an entry of a list does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Command {
+    /// What a key does.
+    Act(Action),
+    /// Go to a step.
+    GoTo(StepNo),
+    /// Use a theme.
+    UseTheme(String),
+}
+
+/// An entry of help or palette.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// The place it belongs to.
+    pub(crate) place: &'static str,
+    /// Its keys.
+    pub(crate) keys: String,
+    /// What it does.
+    pub(crate) help: String,
+    /// The command.
+    pub(crate) command: Command,
+}
+
+/// A list with a filter that is typed.
+#[derive(Debug, Default)]
+pub(crate) struct Picker {
+    /// The filter.
+    pub(crate) filter: String,
+    /// Where it is scrolled to.
+    pub(crate) scroll: Scroll,
+    entries: Vec<Entry>,
+}
+
+impl Picker {
+    /// Everything that can be done at the places that hold now.
+    pub(crate) fn of_keys(places: &[Place], state: &State) -> Self {
+        let entries = keymap::available(places, state)
+            .into_iter()
+            .map(|(binding, keys)| Entry {
+                place: binding.place.title(),
+                keys: keys.iter().map(|key| keymap::shown(key)).collect::<Vec<_>>().join(" "),
+                help: binding.help.to_owned(),
+                command: Command::Act(binding.action),
+            })
+            .collect();
+        Self {
+            entries,
+            ..Self::default()
+        }
+    }
+
+    /// The same, and what has no key.
+    pub(crate) fn of_commands(places: &[Place], state: &State) -> Self {
+        let mut picker = Self::of_keys(places, state);
+        picker.entries.extend(Theme::names().into_iter().map(|name| Entry {
+            place: "Theme",
+            keys: String::new(),
+            help: format!("Use the theme {name}"),
+            command: Command::UseTheme(name),
+        }));
+        picker
+    }
+
+    /// The entries that contain every word of the filter. A number goes to that step.
+    pub(crate) fn matches(&self) -> Vec<Entry> {
+        let filter = self.filter.trim();
+        let step = filter.parse().ok().map(|step| Entry {
+            place: "Watch",
+            keys: String::new(),
+            help: format!("Go to step {step}"),
+            command: Command::GoTo(StepNo(step)),
+        });
+        let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
+        let fits = |entry: &&Entry| {
+            let text = format!("{} {}", entry.place, entry.help).to_lowercase();
+            words.iter().all(|word| text.contains(word) || entry.keys.to_lowercase() == *word)
+        };
+        step.into_iter()
+            .chain(self.entries.iter().filter(fits).cloned())
+            .collect()
+    }
+}
+
+/// What a line of text is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LineFor {
+    /// Search the run.
+    Search,
+    /// Filter the list of runs.
+    Filter,
+    /// Save the screen under this name.
+    Save,
+}
+
+/// A line of text that is being written.
+#[derive(Debug)]
+pub(crate) struct LinePrompt {
+    /// What for.
+    pub(crate) purpose: LineFor,
+    /// The text so far.
+    pub(crate) text: String,
+}
+
+impl LinePrompt {
+    /// What stands before it.
+    pub(crate) fn label(&self) -> &'static str {
+        match self.purpose {
+            LineFor::Search => "search the run",
+            LineFor::Filter => "filter",
+            LineFor::Save => "save the screen as (.txt .ansi .svg)",
+        }
+    }
+}
+
+/// A question that is answered with yes or no.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Confirm {
+    /// Quit although a run is being played.
+    QuitWhileLive,
+}
+
+impl Confirm {
+    /// The question and what the answers mean.
+    pub(crate) fn text(self) -> (&'static str, [&'static str; 3]) {
+        match self {
+            Self::QuitWhileLive => (
+                "A run is being played. Quit?",
+                [
+                    "The step under way is dropped; every step before it is saved.",
+                    "`automem resume RUN` goes on with it later.",
+                    "",
+                ],
+            ),
+        }
+    }
+}
+
+/// Erases the last word.
+pub(crate) fn erase_word(text: &mut String) {
+    let kept = text.trim_end();
+    let end = kept.rfind(' ').map_or(0, |blank| blank + 1);
+    text.truncate(end);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_erased_from_the_end() {
+        let mut text = "one two ".to_owned();
+        erase_word(&mut text);
+        assert_eq!(text, "one ");
+        erase_word(&mut text);
+        assert_eq!(text, "");
+    }
+}

@@ -1,0 +1,75 @@
+//! Slows a player that is a program down to what a person can watch.
+//!
+//! A wrapper around its model: it waits before the answer of the PLAN phase. What is recorded is
+//! the same as without it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::jobs::Cancel;
+use crate::llm::{ChatAnswer, ChatModel, ChatProgress, ChatRequest, LlmError};
+use crate::types::{ModelRef, Phase};
+
+/// Milliseconds a step takes at least. Clones share the number.
+#[derive(Debug, Clone)]
+pub struct Pace(Arc<AtomicU64>);
+
+impl Pace {
+    /// The pace of a replay at normal speed.
+    pub fn normal() -> Self {
+        Self(Arc::new(AtomicU64::new(250)))
+    }
+
+    pub(super) fn set(&self, ms: u64) {
+        self.0.store(ms, Ordering::Relaxed);
+    }
+}
+
+/// Gives the model with a pace when it is a program; a language model takes its own time.
+pub fn paced(model: Arc<dyn ChatModel>) -> (Arc<dyn ChatModel>, Option<Pace>) {
+    if model.describe().is_llm {
+        return (model, None);
+    }
+    let pace = Pace::normal();
+    let paced = Paced {
+        model,
+        pace: pace.clone(),
+    };
+    (Arc::new(paced), Some(pace))
+}
+
+struct Paced {
+    model: Arc<dyn ChatModel>,
+    pace: Pace,
+}
+
+impl ChatModel for Paced {
+    fn describe(&self) -> ModelRef {
+        self.model.describe()
+    }
+
+    fn context_length(&self) -> Option<u32> {
+        self.model.context_length()
+    }
+
+    fn chat(
+        &self,
+        request: &ChatRequest,
+        cancel: &Cancel,
+        sink: &mut dyn FnMut(ChatProgress),
+    ) -> Result<ChatAnswer, LlmError> {
+        if request.slot.phase == Phase::Plan {
+            let began = Instant::now();
+            // In short naps, so that a new pace and a cancel hold at once.
+            while !cancel.is_cancelled() {
+                let wanted = Duration::from_millis(self.pace.0.load(Ordering::Relaxed));
+                let Some(left) = wanted.checked_sub(began.elapsed()) else {
+                    break;
+                };
+                std::thread::sleep(left.min(Duration::from_millis(20)));
+            }
+        }
+        self.model.chat(request, cancel, sink)
+    }
+}

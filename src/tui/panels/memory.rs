@@ -1,0 +1,204 @@
+//! The memory as of the cursor's step: its files, and the open one with what the step changed.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use crate::tui::data::{FileView, MemoryView};
+use crate::tui::layout::{self, Pane};
+use crate::tui::theme::{Slot, Theme};
+use crate::tui::watch::Watch;
+use crate::tui::widgets::paint::GUTTER;
+use crate::tui::widgets::text;
+use crate::tui::widgets::tree::Node;
+use crate::types::{OpStatus, StepNo, StepRecord};
+
+pub(crate) fn title(watch: &Watch, theme: &Theme) -> Vec<Span<'static>> {
+    let mut spans = vec![
+        Span::raw("Memory"),
+        Span::styled(format!(" · as of step {}", watch.cursor), theme.style(Slot::Dim)),
+    ];
+    if let Some(memory) = &watch.memory_shown {
+        let size = memory.files.values().map(|file| file.text.len() as u64).sum();
+        let count = memory.files.len();
+        let word = if count == 1 { "file" } else { "files" };
+        spans.push(Span::styled(
+            format!(" · {count} {word} {}", text::bytes(size)),
+            theme.style(Slot::Dim),
+        ));
+    }
+    spans
+}
+
+pub(crate) fn draw(watch: &Watch, area: Rect, buf: &mut Buffer, theme: &Theme) {
+    let Some(memory) = &watch.memory_shown else {
+        let said = if watch.marks.is_empty() { "nothing is written yet" } else { "loading" };
+        text::put_line(buf, area, 0, &Line::styled(said, theme.style(Slot::Dim)));
+        return;
+    };
+    let rows = watch.memory.rows(memory);
+    if rows.is_empty() {
+        let said = [
+            "The agent has no memory file yet.",
+            "It makes one with CREATE or APPEND in its LOG phase.",
+        ];
+        for (row, line) in (0..).zip(said) {
+            text::put_line(buf, area, row, &Line::styled(line, theme.style(Slot::Dim)));
+        }
+        return;
+    }
+    let (tree, rule, file_area) = layout::tree_and_text(area, rows.len());
+    let focused = watch.focus == Pane::Memory;
+    let visible = watch.memory.tree.visible(rows.len(), usize::from(tree.height));
+    for (y, index) in (0..).zip(visible) {
+        let selected = index == watch.memory.tree.selected;
+        let row = Rect {
+            y: tree.y + y,
+            height: 1,
+            ..tree
+        };
+        node(watch, memory, &rows[index], row, buf, theme);
+        if selected {
+            buf.set_style(row, theme.selected(focused && !watch.memory.in_file));
+        }
+    }
+    let Some((path, file)) = watch
+        .memory
+        .open_path(memory)
+        .and_then(|path| Some((path, memory.files.get(path)?)))
+    else {
+        return;
+    };
+    draw_rule(watch, path, file, rule, buf, theme);
+    draw_file(watch, file, file_area, buf, theme);
+}
+
+/// One row of the tree: sign, name, lines, bytes, the step that changed it last.
+fn node(watch: &Watch, memory: &MemoryView, node: &Node, row: Rect, buf: &mut Buffer, theme: &Theme) {
+    let indent = "  ".repeat(node.depth.min(8));
+    let name = text::clean(&node.name).into_owned();
+    let Some(file) = memory.files.get(&node.path).filter(|_| node.folder.is_none()) else {
+        let sign = if node.folder == Some(true) { "▾" } else { "▸" };
+        let line = Line::styled(format!("{indent}{sign} {name}/"), theme.bold(Slot::Heading));
+        text::put_line(buf, row, 0, &line);
+        return;
+    };
+    let touched = match file.touched {
+        Some(step) => format!("@{step}"),
+        None => "start".to_owned(),
+    };
+    let wide = row.width >= 34;
+    let lines = if wide { format!("{:>4} ln", file.lines) } else { String::new() };
+    let numbers = Line::from(vec![
+        Span::styled(lines, theme.style(Slot::Dim)),
+        Span::styled(format!(" {:>6} ", text::bytes(file.text.len() as u64)), theme.style(Slot::Dim)),
+        Span::styled(text::pad_left(&touched, 6), touched_style(watch, file, theme)),
+        Span::raw(" "),
+    ]);
+    let stop = text::put_right(buf, row, 0, &numbers);
+    let (sign, style) = match () {
+        () if !file.changed.is_empty() || file.removed > 0 => ("▴", theme.bold(Slot::Write)),
+        () if was_read(watch.shown.as_deref(), &node.path) => ("○", theme.bold(Slot::Read)),
+        () => (" ", theme.style(Slot::Dim)),
+    };
+    let name_style = if sign == " " { theme.style(Slot::Text) } else { theme.bold(Slot::Text) };
+    let left = Rect {
+        width: stop.saturating_sub(row.x),
+        ..row
+    };
+    let line = Line::from(vec![
+        Span::styled(format!("{indent}{sign} "), style),
+        Span::styled(name, name_style),
+    ]);
+    text::put_line(buf, left, 0, &line);
+}
+
+fn touched_style(watch: &Watch, file: &FileView, theme: &Theme) -> ratatui::style::Style {
+    match file.touched {
+        Some(step) if step == watch.cursor => theme.bold(Slot::Write),
+        Some(StepNo(step)) if step + 10 > watch.cursor.0 => theme.style(Slot::Write),
+        Some(_) => theme.style(Slot::Dim),
+        None => theme.style(Slot::Faint),
+    }
+}
+
+/// Whether the step read the file: an operation without changes that names it.
+fn was_read(record: Option<&StepRecord>, path: &str) -> bool {
+    record.is_some_and(|record| {
+        record.ops().any(|op| {
+            op.changes.is_empty()
+                && matches!(op.outcome.status, OpStatus::Ok | OpStatus::Empty)
+                && op.args.first().is_some_and(|arg| arg == path)
+        })
+    })
+}
+
+fn draw_rule(watch: &Watch, path: &str, file: &FileView, area: Rect, buf: &mut Buffer, theme: &Theme) {
+    if area.height == 0 {
+        return;
+    }
+    let focused = watch.focus == Pane::Memory && watch.memory.in_file;
+    let style = if focused { theme.bold(Slot::BorderFocus) } else { theme.style(Slot::Border) };
+    text::put(buf, area.x, area.y, area.width, &"─".repeat(usize::from(area.width)), style);
+    let mut spans = vec![Span::styled(
+        format!(" {} ", text::cut_left(&text::clean(path), usize::from(area.width) / 2)),
+        if focused { theme.bold(Slot::BorderFocus) } else { theme.bold(Slot::Title) },
+    )];
+    let added: usize = file.changed.iter().map(ExactSizeIterator::len).sum();
+    if added > 0 {
+        spans.push(Span::styled(format!("+{added} "), theme.bold(Slot::Added)));
+    }
+    if file.removed > 0 {
+        spans.push(Span::styled(format!("-{} ", file.removed), theme.bold(Slot::Removed)));
+    }
+    let place = Rect {
+        x: area.x + 1,
+        width: area.width.saturating_sub(2),
+        ..area
+    };
+    text::put_line(buf, place, 0, &Line::from(spans));
+    let rows = watch.memory.open.document.len();
+    if rows > 1 {
+        let line = Line::styled(format!(" {} lines ", file.lines), theme.style(Slot::Dim));
+        if usize::from(place.width) > line.width() + text::width(path) + 14 {
+            text::put_right(buf, place, 0, &line);
+        }
+    }
+}
+
+fn draw_file(watch: &Watch, file: &FileView, area: Rect, buf: &mut Buffer, theme: &Theme) {
+    let open = &watch.memory.open;
+    if file.text.is_empty() {
+        text::put_line(buf, area, 0, &Line::styled("(empty)", theme.style(Slot::Dim)));
+        return;
+    }
+    let body = Rect {
+        x: area.x + GUTTER,
+        width: area.width.saturating_sub(GUTTER),
+        ..area
+    };
+    let base = theme.style(Slot::Text);
+    open.document.draw(buf, body, open.scroll.top, base);
+    for y in 0..area.height {
+        let row = open.scroll.top + usize::from(y);
+        if row >= open.document.len() {
+            break;
+        }
+        let line = open.document.line_at(row);
+        let changed = file.changed.iter().any(|range| range.contains(&line));
+        let (sign, style) = if changed { ("+", theme.bold(Slot::Added)) } else { (" ", theme.style(Slot::Faint)) };
+        let number = match open.document.line_of_row(row) {
+            Some(line) => text::pad_left(&(line + 1).to_string(), 4),
+            None => "    ".to_owned(),
+        };
+        if changed {
+            let ground = theme.color(Slot::AddedGround);
+            buf.set_style(Rect { y: area.y + y, height: 1, ..area }, ratatui::style::Style::new().bg(ground));
+        }
+        let line = Line::from(vec![
+            Span::styled(number, theme.style(Slot::Faint)),
+            Span::styled(sign, style),
+        ]);
+        text::put_line(buf, area, y, &line);
+    }
+}

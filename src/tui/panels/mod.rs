@@ -1,0 +1,16 @@
+//! The panels: one file each, all of them functions from the state into a rectangle.
+
+pub(crate) mod actions;
+pub(crate) mod confirm;
+pub(crate) mod game;
+pub(crate) mod header;
+pub(crate) mod hints;
+pub(crate) mod inspector;
+pub(crate) mod memory;
+pub(crate) mod picker;
+pub(crate) mod runs;
+pub(crate) mod scaffold;
+pub(crate) mod start;
+pub(crate) mod status;
+pub(crate) mod timeline;
+pub(crate) mod watch;

@@ -1,0 +1,169 @@
+//! What each pane of the watch screen remembers between frames.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use super::data::{MemoryView, ScaffoldDiff};
+use super::widgets::document::Document;
+use super::widgets::list::Scroll;
+use super::widgets::tree::{self, Node};
+use crate::types::{EpisodeNo, StepNo};
+
+/// What the game pane shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum GameView {
+    /// What the agent sees.
+    #[default]
+    Agent,
+    /// The whole map with the agent's trail.
+    Map,
+    /// The text the model saw.
+    Text,
+}
+
+impl GameView {
+    /// The next in the circle.
+    pub(crate) fn next(self) -> Self {
+        match self {
+            Self::Agent => Self::Map,
+            Self::Map => Self::Text,
+            Self::Text => Self::Agent,
+        }
+    }
+
+    /// In words.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Agent => "agent's view",
+            Self::Map => "whole map",
+            Self::Text => "text the model saw",
+        }
+    }
+}
+
+/// Where the agent was, up to a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Trail {
+    /// Episode.
+    pub(crate) episode: EpisodeNo,
+    /// The step it leads to.
+    pub(crate) step: StepNo,
+    /// Cells, oldest first.
+    pub(crate) cells: Vec<(i32, i32)>,
+}
+
+/// The game pane.
+#[derive(Debug, Default)]
+pub(crate) struct GamePane {
+    /// What it shows.
+    pub(crate) view: GameView,
+    /// Letters in place of pictures.
+    pub(crate) letters: bool,
+    /// Where the text is scrolled to.
+    pub(crate) text: Scroll,
+    /// The trail on the map.
+    pub(crate) trail: Option<Trail>,
+    /// The step whose trail was asked for.
+    pub(crate) trail_asked: Option<(EpisodeNo, StepNo)>,
+}
+
+impl GamePane {
+    /// As pictures or as letters.
+    pub(crate) fn new(letters: bool) -> Self {
+        Self {
+            letters,
+            ..Self::default()
+        }
+    }
+}
+
+/// A text in a pane, wrapped and coloured once for what it shows.
+#[derive(Debug, Default)]
+pub(crate) struct OpenText {
+    /// What the document was made of.
+    pub(crate) key: Option<(PathBuf, u64, u16)>,
+    /// The document.
+    pub(crate) document: Document,
+    /// Where it is scrolled to.
+    pub(crate) scroll: Scroll,
+}
+
+/// The memory pane.
+#[derive(Debug, Default)]
+pub(crate) struct MemoryPane {
+    /// The tree.
+    pub(crate) tree: Scroll,
+    /// Folded folders.
+    pub(crate) folded: BTreeSet<String>,
+    /// The file a person chose; without one the last changed file is open.
+    pub(crate) chosen: Option<String>,
+    /// The file has the focus, not the tree.
+    pub(crate) in_file: bool,
+    /// The open file.
+    pub(crate) open: OpenText,
+    /// The step whose changes were scrolled to.
+    pub(crate) scrolled_for: Option<(EpisodeNo, StepNo)>,
+}
+
+impl MemoryPane {
+    /// Rows of the tree.
+    pub(crate) fn rows(&self, memory: &MemoryView) -> Vec<Node> {
+        tree::rows(memory.files.keys().map(String::as_str), &self.folded)
+    }
+
+    /// The path of the file that is open.
+    pub(crate) fn open_path<'a>(&'a self, memory: &'a MemoryView) -> Option<&'a str> {
+        match &self.chosen {
+            Some(path) if memory.files.contains_key(path) => Some(path),
+            _ => memory.newest(),
+        }
+    }
+}
+
+/// The actions pane.
+#[derive(Debug, Default)]
+pub(crate) struct ActionsPane {
+    /// The selected row among those of the cursor's step.
+    pub(crate) row: usize,
+}
+
+/// The scaffold pane.
+#[derive(Debug, Default)]
+pub(crate) struct ScaffoldPane {
+    /// The tree.
+    pub(crate) tree: Scroll,
+    /// Folded folders.
+    pub(crate) folded: BTreeSet<String>,
+    /// The file that is open.
+    pub(crate) path: Option<String>,
+    /// The file has the focus, not the tree.
+    pub(crate) in_file: bool,
+    /// The open file.
+    pub(crate) open: OpenText,
+    /// The difference to another scaffold, in place of the files.
+    pub(crate) diff: Option<ScaffoldDiff>,
+    /// Where it is scrolled to.
+    pub(crate) diff_scroll: Scroll,
+}
+
+impl ScaffoldPane {
+    /// Rows of the tree.
+    pub(crate) fn rows(&self, files: &BTreeMap<String, String>) -> Vec<Node> {
+        tree::rows(files.keys().map(String::as_str), &self.folded)
+    }
+
+    /// Opens the file that says most: the first prompt of the plan, else the manifest, else any.
+    pub(crate) fn open_first(&mut self, files: &BTreeMap<String, String>) {
+        let wanted = ["prompts/plan.md", "prompts/log.md", "scaffold.toml"];
+        let path = wanted
+            .iter()
+            .find(|path| files.contains_key(**path))
+            .map(|path| (*path).to_owned())
+            .or_else(|| files.keys().next().cloned());
+        if let Some(path) = &path {
+            let row = self.rows(files).iter().position(|node| node.path == *path);
+            self.tree.selected = row.unwrap_or(0);
+        }
+        self.path = path;
+    }
+}

@@ -1,0 +1,113 @@
+//! One drawn screen of a run from disk, without a terminal.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::data::{Data, Event, Opened};
+use super::export::{Format, export};
+use super::keymap::Screen;
+use super::layout::Pane;
+use super::loader;
+use super::panes::GameView;
+use super::state::State;
+use super::theme::{Depth, Theme};
+use super::{TuiError, jobs, update, view};
+use crate::config::Workspace;
+use crate::store::Reader;
+use crate::types::{EpisodeNo, StepNo};
+
+/// What is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShotScreen {
+    /// The list of runs.
+    Runs,
+    /// The run.
+    Watch,
+}
+
+/// A picture to be drawn.
+#[derive(Debug, Clone)]
+pub struct Shot {
+    /// The run file; the list of runs needs none.
+    pub run: Option<PathBuf>,
+    /// Episode.
+    pub episode: EpisodeNo,
+    /// Step.
+    pub step: StepNo,
+    /// Screen.
+    pub screen: ShotScreen,
+    /// Columns and rows.
+    pub size: (u16, u16),
+    /// Form.
+    pub format: Format,
+    /// Name of the theme.
+    pub theme: String,
+    /// The pane that has the focus: `game`, `memory`, `actions`, `scaffold`, `timeline`.
+    pub pane: Option<String>,
+    /// The game's view: `agent`, `map`, `text`.
+    pub view: Option<String>,
+}
+
+/// Draws a screen as text.
+///
+/// # Errors
+/// When the run or the theme cannot be read.
+pub fn shoot(shot: &Shot, workspace: &Workspace) -> Result<String, TuiError> {
+    let theme = Theme::load(&shot.theme, Depth::True)?;
+    let screen = match shot.screen {
+        ShotScreen::Runs => Screen::Runs,
+        ShotScreen::Watch => Screen::Watch,
+    };
+    let mut state = State::new(shot.size, theme, screen);
+    if screen == Screen::Runs {
+        update::update(&mut state, Event::Data(jobs::list(workspace)));
+    }
+    if let Some(run) = &shot.run {
+        load(&mut state, run.clone(), shot)?;
+        state.screen = screen;
+    }
+    update::settle(&mut state);
+    let mut buf = Buffer::empty(Rect::new(0, 0, shot.size.0, shot.size.1));
+    view::draw(&state, &mut buf);
+    Ok(export(&buf, shot.format, &state.theme))
+}
+
+/// Everything that the cursor needs, read at once.
+fn load(state: &mut State, run: PathBuf, shot: &Shot) -> Result<(), TuiError> {
+    let reader = Reader::open(&run)?;
+    let timeline = loader::timeline_of(&reader, shot.episode, StepNo(0))?;
+    let opened = Opened {
+        path: run,
+        meta: Arc::new(reader.meta().clone()),
+        timeline,
+        step: Some(shot.step),
+    };
+    update::update(state, Event::Data(Data::Opened(Box::new(opened))));
+    if let Some(watch) = &mut state.watch {
+        choose(watch, shot);
+    }
+    // The first request names what the cursor needs, the trail comes beside it.
+    for effect in update::settle(state) {
+        for data in loader::read(&reader, effect) {
+            update::update(state, Event::Data(data));
+        }
+    }
+    Ok(())
+}
+
+fn choose(watch: &mut super::watch::Watch, shot: &Shot) {
+    let pane = Pane::ALL
+        .into_iter()
+        .find(|pane| shot.pane.as_ref().is_some_and(|name| pane.title().eq_ignore_ascii_case(name)));
+    if let Some(pane) = pane {
+        watch.focus_on(pane);
+    }
+    watch.game.view = match shot.view.as_deref() {
+        Some("map") => GameView::Map,
+        Some("text") => GameView::Text,
+        _ => GameView::Agent,
+    };
+}

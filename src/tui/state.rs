@@ -1,0 +1,187 @@
+//! Everything the screen knows. A value: no files, clocks, threads or terminals.
+//!
+//! Owns the state and questions about it. How it changes is in `update`.
+
+use std::time::Duration;
+
+use ratatui::layout::Rect;
+
+use super::keymap::{Place, Screen};
+use super::layout::{self, Pane};
+use super::live::LiveRun;
+use super::overlay::Overlay;
+use super::runs::RunsScreen;
+use super::theme::Theme;
+use super::watch::Watch;
+
+/// What a message is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mood {
+    /// Something went well.
+    Good,
+    /// A notice.
+    Info,
+    /// Something went wrong.
+    Bad,
+}
+
+/// A line for the person, until the next key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Message {
+    /// What it says.
+    pub(crate) text: String,
+    /// What it is about.
+    pub(crate) mood: Mood,
+}
+
+/// Progress of a long job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Job {
+    /// What it does.
+    pub(crate) what: String,
+    /// Done.
+    pub(crate) done: u64,
+    /// All; 0 when unknown.
+    pub(crate) total: u64,
+}
+
+/// The screen's whole state.
+#[derive(Debug)]
+pub(crate) struct State {
+    /// Columns and rows of the terminal.
+    pub(crate) size: (u16, u16),
+    /// Colours.
+    pub(crate) theme: Theme,
+    /// The screen that shows.
+    pub(crate) screen: Screen,
+    /// Where `q` leads before it quits.
+    pub(crate) home: Screen,
+    /// The list of runs.
+    pub(crate) runs: RunsScreen,
+    /// The open run.
+    pub(crate) watch: Option<Box<Watch>>,
+    /// The run that this process plays.
+    pub(crate) live: Option<LiveRun>,
+    /// What lies over the screen, the last on top.
+    pub(crate) overlays: Vec<Overlay>,
+    /// A line for the person.
+    pub(crate) message: Option<Message>,
+    /// A long job under way.
+    pub(crate) job: Option<Job>,
+    /// A run whose opening was asked for.
+    pub(crate) opening: bool,
+    /// Something changed since the last drawing.
+    pub(crate) redraw: bool,
+}
+
+impl State {
+    /// The state before anything is known.
+    pub(crate) fn new(size: (u16, u16), theme: Theme, screen: Screen) -> Self {
+        Self {
+            size,
+            theme,
+            screen,
+            home: screen,
+            runs: RunsScreen::default(),
+            watch: None,
+            live: None,
+            overlays: Vec::new(),
+            message: None,
+            job: None,
+            opening: false,
+            redraw: true,
+        }
+    }
+
+    /// Says something to the person.
+    pub(crate) fn say(&mut self, mood: Mood, text: impl Into<String>) {
+        self.message = Some(Message {
+            text: text.into(),
+            mood,
+        });
+        self.redraw = true;
+    }
+
+    /// Where keys hold now, narrowest first.
+    pub(crate) fn places(&self) -> Vec<Place> {
+        match self.overlays.last() {
+            Some(overlay) => return overlay.places(),
+            None if layout::too_small(self.size) => return vec![Place::Global, Place::Always],
+            None => {}
+        }
+        match self.screen {
+            Screen::Runs if self.shows_start() => vec![Place::Start, Place::Global, Place::Always],
+            Screen::Runs => vec![Place::Runs, Place::Global, Place::Always],
+            Screen::Watch => match &self.watch {
+                Some(watch) => vec![watch.place(), Place::Watch, Place::Global, Place::Always],
+                None => vec![Place::Global, Place::Always],
+            },
+        }
+    }
+
+    /// Whether the list of runs is empty, so that the choice of what to start shows in its place.
+    pub(crate) fn shows_start(&self) -> bool {
+        self.runs.loaded && self.runs.entries.is_empty()
+    }
+
+    /// Whether a run is open.
+    pub(crate) fn has_watch(&self) -> bool {
+        self.watch.is_some()
+    }
+
+    /// Whether the open run has several episodes.
+    pub(crate) fn has_episodes(&self) -> bool {
+        self.watch.as_ref().is_some_and(|watch| watch.episodes.len() > 1)
+    }
+
+    /// Whether a search found something.
+    pub(crate) fn has_hits(&self) -> bool {
+        self.watch.as_ref().is_some_and(|watch| !watch.search.hits.is_empty())
+    }
+
+    /// Whether the terminal can show pictures.
+    pub(crate) fn has_pictures(&self) -> bool {
+        self.theme.depth() > super::theme::Depth::Mono
+    }
+
+    /// The run of this process, if it is the open one and not over.
+    pub(crate) fn live_here(&self) -> Option<&LiveRun> {
+        let live = self.live.as_ref().filter(|live| !live.is_over())?;
+        self.watch.as_ref().filter(|watch| watch.path == live.path)?;
+        Some(live)
+    }
+
+    /// Whether a run is being played by this process.
+    pub(crate) fn is_playing_a_run(&self) -> bool {
+        self.live.as_ref().is_some_and(|live| !live.is_over())
+    }
+
+    /// Whether play and step steer the agent: the open run is live and the cursor at its end.
+    pub(crate) fn plays_live(&self) -> bool {
+        self.live_here().is_some() && self.watch.as_ref().is_some_and(|watch| watch.at_end())
+    }
+
+    /// Whether play and step move through what is recorded.
+    pub(crate) fn replays(&self) -> bool {
+        self.has_watch() && !self.plays_live()
+    }
+
+    /// Whether the open run can still grow.
+    pub(crate) fn can_follow(&self) -> bool {
+        self.watch.as_ref().is_some_and(|watch| !watch.finished)
+    }
+
+    /// How often the replay goes on; `None` while it does not play.
+    pub(crate) fn tick_every(&self) -> Option<Duration> {
+        let watch = self.watch.as_ref().filter(|watch| watch.playing)?;
+        (self.screen == Screen::Watch).then(|| watch.speed.tick())
+    }
+
+    /// Columns and rows inside a pane of the watch screen; zero while it does not show.
+    pub(crate) fn inner(&self, pane: Pane) -> Rect {
+        match &self.watch {
+            Some(watch) => layout::watch(self.size, watch).inner(pane),
+            None => Rect::default(),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The terminal: taken over and given back, whatever happens in between.
+
+use std::io::{IsTerminal, Stdout, Write, stdout};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::ThreadId;
+
+use base64::Engine as _;
+use crossbeam_channel::Sender;
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::cursor::Show;
+use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+
+use super::data::{Data, Event};
+
+/// The terminal that is drawn on.
+pub(super) type Real = Terminal<CrosstermBackend<Stdout>>;
+
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Whether both ends of the program are a terminal.
+pub(super) fn is_terminal() -> bool {
+    stdout().is_terminal() && std::io::stdin().is_terminal()
+}
+
+/// Takes the terminal over; gives it back when dropped.
+pub(super) struct Guard;
+
+impl Guard {
+    /// Raw mode and the other screen. A panic gives the terminal back before it speaks.
+    pub(super) fn take(events: Sender<Event>) -> std::io::Result<(Self, Real)> {
+        hook(std::thread::current().id(), events);
+        let guard = Self;
+        enter()?;
+        let mut terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
+        terminal.clear()?;
+        Ok((guard, terminal))
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        leave();
+    }
+}
+
+/// Raw mode and the other screen.
+pub(super) fn enter() -> std::io::Result<()> {
+    TAKEN.store(true, Ordering::SeqCst);
+    enable_raw_mode()?;
+    execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste)
+}
+
+/// The terminal as it was. Does nothing the second time.
+pub(super) fn leave() {
+    if TAKEN.swap(false, Ordering::SeqCst) {
+        // Nothing can be done when the terminal is gone.
+        let _ = execute!(stdout(), DisableBracketedPaste, LeaveAlternateScreen, Show);
+        let _ = disable_raw_mode();
+    }
+}
+
+/// A panic on the screen's thread gives the terminal back and speaks; elsewhere it becomes a
+/// message, for the screen goes on.
+fn hook(screen: ThreadId, events: Sender<Event>) {
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if std::thread::current().id() == screen || !TAKEN.load(Ordering::SeqCst) {
+            leave();
+            before(info);
+        } else {
+            let said = format!("a part of the program broke: {info}; please report it");
+            let _ = events.try_send(Event::Data(Data::Failed(said)));
+        }
+    }));
+}
+
+/// Stops the process as Ctrl-Z does, until the shell brings it back.
+#[cfg(unix)]
+pub(super) fn suspend(terminal: &mut Real) -> std::io::Result<()> {
+    leave();
+    signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP)?;
+    enter()?;
+    terminal.clear()
+}
+
+/// There is no such thing here.
+#[cfg(not(unix))]
+pub(super) fn suspend(_: &mut Real) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// Text for the clipboard (OSC 52), also through tmux where it allows that.
+pub(super) fn copy(text: &str) -> std::io::Result<()> {
+    let coded = base64::engine::general_purpose::STANDARD.encode(text);
+    let mut out = stdout();
+    write!(out, "\u{1b}]52;c;{coded}\u{7}")?;
+    out.flush()
+}

@@ -1,0 +1,215 @@
+//! How the state changes: `state + event -> state + effects`, without I/O, clocks or threads.
+//!
+//! Owns the meaning of events and actions. What an effect does is the edge's business.
+
+mod news;
+mod overlays;
+mod panes;
+mod runs;
+mod settle;
+mod watch;
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+use super::data::{ControlRequest, Effect, Event};
+use super::keymap::{self, Action, Screen};
+use super::layout;
+use super::overlay::{Confirm, LineFor, LinePrompt, Overlay, Picker};
+use super::state::{Mood, State};
+use super::theme::Theme;
+
+pub(crate) use settle::settle;
+
+/// Takes in an event.
+pub(crate) fn update(state: &mut State, event: Event) -> Vec<Effect> {
+    match event {
+        Event::Key(key) if key.kind == KeyEventKind::Release => Vec::new(),
+        Event::Key(key) => press(state, &key),
+        Event::Paste(text) => {
+            for c in text.chars().filter(|c| !c.is_control()) {
+                overlays::write(state, c);
+            }
+            Vec::new()
+        }
+        Event::Resize(columns, rows) => {
+            state.size = (columns, rows);
+            state.redraw = true;
+            Vec::new()
+        }
+        Event::Tick => watch::tick(state),
+        Event::Live(event) => news::live(state, event),
+        Event::Control(control) => news::control(state, control),
+        Event::Data(data) => news::data(state, data),
+        Event::Terminate => quit_now(state),
+        Event::Suspend => vec![Effect::Suspend],
+        Event::Resumed => {
+            state.redraw = true;
+            vec![Effect::ClearScreen]
+        }
+    }
+}
+
+fn press(state: &mut State, key: &KeyEvent) -> Vec<Effect> {
+    let places = state.places();
+    let bound = keymap::name(key).and_then(|name| keymap::find(&name, &places, state));
+    if let Some(binding) = bound {
+        if state.message.take().is_some() {
+            state.redraw = true;
+        }
+        return act(state, binding.action);
+    }
+    let types = places.iter().any(|place| place.types());
+    if let KeyCode::Char(c) = key.code
+        && types
+        && !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT)
+    {
+        return overlays::write(state, c);
+    }
+    Vec::new()
+}
+
+/// Does what an action says, at the place that holds now.
+pub(crate) fn act(state: &mut State, action: Action) -> Vec<Effect> {
+    if let Some(effects) = everywhere(state, action) {
+        return effects;
+    }
+    if !state.overlays.is_empty() {
+        return overlays::act(state, action);
+    }
+    match state.screen {
+        Screen::Runs => runs::act(state, action),
+        Screen::Watch => watch::act(state, action),
+    }
+}
+
+/// Actions that mean the same at every place.
+fn everywhere(state: &mut State, action: Action) -> Option<Vec<Effect>> {
+    let none = Some(Vec::new());
+    match action {
+        Action::Quit => Some(quit(state)),
+        Action::Suspend => Some(vec![Effect::Suspend]),
+        Action::Redraw => {
+            state.redraw = true;
+            Some(vec![Effect::ClearScreen])
+        }
+        Action::Help => {
+            let picker = Picker::of_keys(&state.places(), state);
+            push(state, Overlay::Help(picker));
+            none
+        }
+        Action::Palette => {
+            let picker = Picker::of_commands(&state.places(), state);
+            push(state, Overlay::Palette(picker));
+            none
+        }
+        Action::Show(screen) => Some(show(state, screen)),
+        Action::NextTheme => {
+            let names = Theme::names();
+            let at = names.iter().position(|name| name == state.theme.name()).unwrap_or(0);
+            use_theme(state, &names[(at + 1) % names.len()]);
+            none
+        }
+        Action::SaveScreen => {
+            let text = match &state.watch {
+                Some(watch) if state.screen == Screen::Watch => format!("automem-step-{}.svg", watch.cursor),
+                _ => "automem-runs.svg".to_owned(),
+            };
+            let purpose = LineFor::Save;
+            push(state, Overlay::Line(LinePrompt { purpose, text }));
+            none
+        }
+        Action::Copy => Some(copy(state)),
+        _ => None,
+    }
+}
+
+fn push(state: &mut State, overlay: Overlay) {
+    state.overlays.push(overlay);
+    state.redraw = true;
+}
+
+/// Shows a screen.
+fn show(state: &mut State, screen: Screen) -> Vec<Effect> {
+    state.overlays.clear();
+    state.redraw = true;
+    state.screen = screen;
+    if let Some(watch) = state.watch.as_mut().filter(|_| screen != Screen::Watch) {
+        watch.playing = false;
+    }
+    if screen == Screen::Runs {
+        state.home = Screen::Runs;
+        return vec![Effect::ListRuns];
+    }
+    Vec::new()
+}
+
+/// Uses a theme for what is drawn from now on.
+pub(super) fn use_theme(state: &mut State, name: &str) {
+    match Theme::load(name, state.theme.depth()) {
+        Ok(theme) => {
+            state.say(Mood::Info, format!("theme: {}", theme.name()));
+            state.theme = theme;
+            if let Some(watch) = &mut state.watch {
+                watch.memory.open.key = None;
+                watch.scaffold.open.key = None;
+            }
+        }
+        Err(error) => state.say(Mood::Bad, error.to_string()),
+    }
+}
+
+/// Back, then out; asks if a run is being played.
+fn quit(state: &mut State) -> Vec<Effect> {
+    if matches!(state.overlays.last(), Some(Overlay::Confirm(_))) {
+        return Vec::new();
+    }
+    if !state.overlays.is_empty() {
+        state.overlays.pop();
+        state.redraw = true;
+        return Vec::new();
+    }
+    if state.screen == Screen::Watch && state.home == Screen::Runs {
+        return show(state, Screen::Runs);
+    }
+    if state.is_playing_a_run() {
+        push(state, Overlay::Confirm(Confirm::QuitWhileLive));
+        return Vec::new();
+    }
+    vec![Effect::Quit]
+}
+
+/// Out without a question. The agent leaves at once: what was committed stays.
+fn quit_now(state: &mut State) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    if state.is_playing_a_run() {
+        effects.push(Effect::Control(ControlRequest::Leave));
+    }
+    effects.push(Effect::Quit);
+    effects
+}
+
+/// Copies what is selected.
+fn copy(state: &mut State) -> Vec<Effect> {
+    let text = match (state.overlays.last(), state.screen) {
+        (Some(Overlay::Inspector(inspector)), _) => Some(inspector.copy()),
+        (Some(_), _) => None,
+        (None, Screen::Runs) => state.runs.selected().map(|(entry, _)| entry.path.display().to_string()),
+        (None, Screen::Watch) => state.watch.as_ref().and_then(|watch| watch::copied(watch)),
+    };
+    match text {
+        Some(text) => {
+            let bytes = text.len();
+            state.say(Mood::Good, format!("copied {bytes} bytes (if the terminal allows OSC 52)"));
+            vec![Effect::Copy(text)]
+        }
+        None => {
+            state.say(Mood::Info, "there is nothing to copy here");
+            Vec::new()
+        }
+    }
+}
+
+/// Rows of a page in the list of runs.
+fn page(state: &State) -> usize {
+    usize::from(layout::frame(state.size).body.height).saturating_sub(4).max(1)
+}

@@ -1,0 +1,205 @@
+//! Actions on what lies over the screen.
+
+use super::{act as act_below, push, quit_now, runs, use_theme, watch};
+use crate::tui::data::Effect;
+use crate::tui::inspector::Part;
+use crate::tui::keymap::{Action, Screen};
+use crate::tui::layout;
+use crate::tui::overlay::{Command, Confirm, LineFor, Overlay, Picker, erase_word};
+use crate::tui::state::{Mood, State};
+use crate::types::StepNo;
+
+/// Rows of a list that lies over the screen.
+pub(crate) fn picker_rows(size: (u16, u16)) -> usize {
+    usize::from(size.1).saturating_sub(8).max(1)
+}
+
+/// A letter is typed.
+pub(super) fn write(state: &mut State, c: char) -> Vec<Effect> {
+    match state.overlays.last_mut() {
+        Some(Overlay::Help(picker) | Overlay::Palette(picker)) => {
+            picker.filter.push(c);
+            picker.scroll = Default::default();
+        }
+        Some(Overlay::Line(line)) => line.text.push(c),
+        _ => return Vec::new(),
+    }
+    state.redraw = true;
+    edited(state);
+    Vec::new()
+}
+
+/// The text of the top line changed: a filter holds at once.
+fn edited(state: &mut State) {
+    if let Some(Overlay::Line(line)) = state.overlays.last()
+        && line.purpose == LineFor::Filter
+    {
+        state.runs.filter = line.text.clone();
+        state.runs.arrange();
+    }
+}
+
+pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
+    state.redraw = true;
+    let Some(mut top) = state.overlays.pop() else {
+        return Vec::new();
+    };
+    if matches!(action, Action::Cancel | Action::Back | Action::No) {
+        return close(state, &top);
+    }
+    let effects = match &mut top {
+        Overlay::Help(picker) | Overlay::Palette(picker) => {
+            if action == Action::Accept {
+                return run(state, picker);
+            }
+            pick(picker, action, picker_rows(state.size));
+            Vec::new()
+        }
+        Overlay::Line(line) => {
+            match action {
+                Action::Accept => {
+                    let (purpose, text) = (line.purpose, std::mem::take(&mut line.text));
+                    return accept_line(state, purpose, text);
+                }
+                Action::Erase => {
+                    line.text.pop();
+                }
+                Action::EraseWord => erase_word(&mut line.text),
+                Action::EraseAll => line.text.clear(),
+                _ => {}
+            }
+            Vec::new()
+        }
+        Overlay::Confirm(Confirm::QuitWhileLive) => {
+            if action == Action::Yes {
+                return quit_now(state);
+            }
+            Vec::new()
+        }
+        Overlay::Inspector(inspector) => {
+            if let Action::TurnBy(by) = action {
+                let (index, part) = (inspector.index, inspector.part);
+                let next = watch::inspect_beside(state, inspector, by);
+                match next {
+                    Some(mut next) => {
+                        next.part = part;
+                        **inspector = next;
+                    }
+                    None => state.say(Mood::Info, if index == 0 { "the first turn" } else { "the last turn" }),
+                }
+            } else {
+                let height = usize::from(layout::frame(state.size).body.height).saturating_sub(4);
+                let (document, scroll) = inspector.focused();
+                let len = document.len();
+                match action {
+                    Action::Up => scroll.scroll_by(-1, len, height),
+                    Action::Down => scroll.scroll_by(1, len, height),
+                    Action::PageUp => scroll.scroll_by(-(height as isize), len, height),
+                    Action::PageDown => scroll.scroll_by(height as isize, len, height),
+                    Action::Top => scroll.top = 0,
+                    Action::Bottom => scroll.top = len.saturating_sub(height),
+                    Action::Part => {
+                        inspector.part = match inspector.part {
+                            Part::Prompt => Part::Answer,
+                            Part::Answer => Part::Prompt,
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            Vec::new()
+        }
+        Overlay::Start(start) => {
+            let effects = runs::choose(state, start, action);
+            state.runs.start = start.clone();
+            if !effects.is_empty() {
+                return effects;
+            }
+            effects
+        }
+    };
+    state.overlays.push(top);
+    edited(state);
+    effects
+}
+
+fn close(state: &mut State, top: &Overlay) -> Vec<Effect> {
+    if let Overlay::Line(line) = top
+        && line.purpose == LineFor::Filter
+    {
+        state.runs.filter.clear();
+        state.runs.arrange();
+    }
+    Vec::new()
+}
+
+fn pick(picker: &mut Picker, action: Action, height: usize) {
+    let len = picker.matches().len();
+    match action {
+        Action::Up => picker.scroll.select_by(-1, len, height),
+        Action::Down => picker.scroll.select_by(1, len, height),
+        Action::PageUp => picker.scroll.select_by(-(height as isize), len, height),
+        Action::PageDown => picker.scroll.select_by(height as isize, len, height),
+        Action::Erase => {
+            picker.filter.pop();
+            picker.scroll = Default::default();
+        }
+        Action::EraseWord => {
+            erase_word(&mut picker.filter);
+            picker.scroll = Default::default();
+        }
+        Action::EraseAll => {
+            picker.filter.clear();
+            picker.scroll = Default::default();
+        }
+        _ => {}
+    }
+}
+
+/// Runs the selected entry at the place the list was opened from.
+fn run(state: &mut State, picker: &Picker) -> Vec<Effect> {
+    let entries = picker.matches();
+    let Some(entry) = entries.get(picker.scroll.selected) else {
+        let text = format!("nothing is called `{}`", picker.filter);
+        state.say(Mood::Bad, text);
+        return Vec::new();
+    };
+    match &entry.command {
+        Command::Act(action) => act_below(state, *action),
+        Command::GoTo(step) => go_to(state, *step),
+        Command::UseTheme(name) => {
+            use_theme(state, name);
+            Vec::new()
+        }
+    }
+}
+
+fn go_to(state: &mut State, step: StepNo) -> Vec<Effect> {
+    match &mut state.watch {
+        Some(watch) if state.screen == Screen::Watch => {
+            watch.follow = false;
+            watch.playing = false;
+            watch.go(step);
+            if watch.cursor != step {
+                let said = format!("the episode has {} steps", watch.steps());
+                state.say(Mood::Info, said);
+            }
+        }
+        _ => state.say(Mood::Info, "open a run first"),
+    }
+    Vec::new()
+}
+
+fn accept_line(state: &mut State, purpose: LineFor, text: String) -> Vec<Effect> {
+    match purpose {
+        LineFor::Filter => Vec::new(),
+        LineFor::Save if text.trim().is_empty() => Vec::new(),
+        LineFor::Save => vec![Effect::SaveScreen(text.trim().to_owned())],
+        LineFor::Search => watch::search(state, text),
+    }
+}
+
+/// Opens the inspector over everything else.
+pub(super) fn inspect(state: &mut State, inspector: crate::tui::inspector::Inspector) {
+    push(state, Overlay::Inspector(Box::new(inspector)));
+}

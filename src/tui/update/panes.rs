@@ -1,0 +1,173 @@
+//! Scrolling and opening inside the panes of the watch screen.
+
+use crate::tui::keymap::Action;
+use crate::tui::layout::{self, Pane};
+use crate::tui::state::State;
+use crate::tui::stream;
+use crate::tui::watch::Watch;
+use crate::tui::widgets::list::Scroll;
+
+pub(super) fn act(state: &mut State, action: Action) {
+    let inner = match &state.watch {
+        Some(watch) => state.inner(watch.pane),
+        None => return,
+    };
+    let Some(watch) = state.watch.as_deref_mut() else {
+        return;
+    };
+    let height = usize::from(inner.height).max(1);
+    match watch.focus {
+        Pane::Game => scroll(&mut watch.game.text, action, usize::MAX / 2, height),
+        Pane::Memory => memory(watch, action, inner),
+        Pane::Actions => actions(watch, action, height),
+        Pane::Scaffold => scaffold(watch, action, inner),
+        Pane::Timeline => {}
+    }
+}
+
+fn scroll(scroll: &mut Scroll, action: Action, len: usize, height: usize) {
+    let page = height.saturating_sub(1).max(1) as isize;
+    match action {
+        Action::Up => scroll.scroll_by(-1, len, height),
+        Action::Down => scroll.scroll_by(1, len, height),
+        Action::PageUp => scroll.scroll_by(-page, len, height),
+        Action::PageDown => scroll.scroll_by(page, len, height),
+        _ => {}
+    }
+}
+
+fn memory(watch: &mut Watch, action: Action, inner: ratatui::layout::Rect) {
+    let Some(memory) = watch.memory_shown.clone() else {
+        return;
+    };
+    let rows = watch.memory.rows(&memory);
+    let (tree, _, text) = layout::tree_and_text(inner, rows.len());
+    let (tree, text) = (usize::from(tree.height), usize::from(text.height));
+    let pane = &mut watch.memory;
+    let lines = pane.open.document.len();
+    if pane.in_file || matches!(action, Action::PageUp | Action::PageDown) {
+        scroll(&mut pane.open.scroll, action, lines, text);
+        return;
+    }
+    match action {
+        Action::Up => pane.tree.select_by(-1, rows.len(), tree),
+        Action::Down => pane.tree.select_by(1, rows.len(), tree),
+        Action::Open | Action::Fold | Action::Unfold => {
+            if let Some(node) = rows.get(pane.tree.selected) {
+                match node.folder {
+                    Some(open) => fold(&mut pane.folded, &node.path, open, action),
+                    None if action == Action::Open => {
+                        pane.chosen = Some(node.path.clone());
+                        pane.in_file = true;
+                    }
+                    None if action == Action::Fold => select_parent(&mut pane.tree, &rows, tree),
+                    None => {}
+                }
+            }
+            return;
+        }
+        _ => return,
+    }
+    if let Some(node) = rows.get(pane.tree.selected).filter(|node| node.folder.is_none()) {
+        pane.chosen = Some(node.path.clone());
+        pane.open.scroll = Scroll::default();
+    }
+}
+
+fn scaffold(watch: &mut Watch, action: Action, inner: ratatui::layout::Rect) {
+    let pane = &mut watch.scaffold;
+    if let Some(diff) = &pane.diff {
+        scroll(&mut pane.diff_scroll, action, diff.lines.len(), usize::from(inner.height));
+        return;
+    }
+    let rows = pane.rows(&watch.meta.scaffold.files);
+    let (tree, _, text) = layout::tree_and_text(inner, rows.len());
+    let (tree, text) = (usize::from(tree.height), usize::from(text.height));
+    let lines = pane.open.document.len();
+    if pane.in_file || matches!(action, Action::PageUp | Action::PageDown) {
+        scroll(&mut pane.open.scroll, action, lines, text);
+        return;
+    }
+    match action {
+        Action::Up => pane.tree.select_by(-1, rows.len(), tree),
+        Action::Down => pane.tree.select_by(1, rows.len(), tree),
+        Action::Open | Action::Fold | Action::Unfold => {
+            if let Some(node) = rows.get(pane.tree.selected) {
+                match node.folder {
+                    Some(open) => fold(&mut pane.folded, &node.path, open, action),
+                    None if action == Action::Open => pane.in_file = true,
+                    None if action == Action::Fold => select_parent(&mut pane.tree, &rows, tree),
+                    None => {}
+                }
+            }
+        }
+        _ => return,
+    }
+    if let Some(node) = rows.get(pane.tree.selected).filter(|node| node.folder.is_none())
+        && pane.path.as_deref() != Some(&node.path)
+    {
+        pane.path = Some(node.path.clone());
+        pane.open.scroll = Scroll::default();
+    }
+}
+
+fn fold(folded: &mut std::collections::BTreeSet<String>, path: &str, open: bool, action: Action) {
+    match action {
+        Action::Open if open => folded.insert(path.to_owned()),
+        Action::Fold => folded.insert(path.to_owned()),
+        _ => folded.remove(path),
+    };
+}
+
+fn select_parent(tree: &mut Scroll, rows: &[crate::tui::widgets::tree::Node], height: usize) {
+    let Some(depth) = rows.get(tree.selected).map(|node| node.depth) else {
+        return;
+    };
+    let parent = rows[..tree.selected].iter().rposition(|node| node.depth < depth);
+    if let Some(parent) = parent {
+        tree.select(parent, rows.len(), height);
+    }
+}
+
+/// Moves through the rows of the stream; beyond a step's rows the cursor moves on.
+fn actions(watch: &mut Watch, action: Action, height: usize) {
+    let rows = match action {
+        Action::Up => -1,
+        Action::Down => 1,
+        Action::PageUp => -(height as isize),
+        Action::PageDown => height as isize,
+        _ => return,
+    };
+    watch.playing = false;
+    let mut left = rows;
+    while left != 0 {
+        let count = stream::rows_of(watch, watch.cursor).len();
+        watch.actions.row = watch.actions.row.min(count - 1);
+        if left > 0 {
+            let here = (count - 1 - watch.actions.row) as isize;
+            if left <= here {
+                watch.actions.row += left as usize;
+                break;
+            }
+            left -= here + 1;
+            if !watch.go(watch.cursor.next()) {
+                watch.actions.row = count - 1;
+                break;
+            }
+        } else {
+            let here = watch.actions.row as isize;
+            if -left <= here {
+                watch.actions.row -= left.unsigned_abs();
+                break;
+            }
+            left += here + 1;
+            let Some(before) = watch.cursor.previous() else {
+                watch.actions.row = 0;
+                break;
+            };
+            watch.go(before);
+            watch.actions.row = stream::rows_of(watch, before).len() - 1;
+        }
+    }
+    watch.follow = !watch.finished && watch.at_end() && watch.under_way.is_some();
+}

@@ -1,0 +1,206 @@
+//! Before a frame is drawn: follows the live end, prepares texts, asks for what is missing.
+//!
+//! Many events may come between two frames; what follows from them is done once, here.
+
+use super::watch::wanted_trail;
+use crate::tui::data::Effect;
+use crate::tui::inspector;
+use crate::tui::layout::{self, Pane};
+use crate::tui::overlay::Overlay;
+use crate::tui::state::State;
+use crate::tui::stream;
+use crate::tui::theme::Theme;
+use crate::tui::watch::Watch;
+use crate::tui::widgets::document::Document;
+use crate::tui::widgets::list::Scroll;
+use crate::tui::widgets::paint;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Brings the state in order; gives what has to be loaded.
+pub(crate) fn settle(state: &mut State) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    follow(state, &mut effects);
+    let (memory_area, scaffold_area) = (state.inner(Pane::Memory), state.inner(Pane::Scaffold));
+    if let Some(watch) = state.watch.as_deref_mut() {
+        effects.extend(load(watch));
+        show(watch);
+        open_memory(watch, &state.theme, memory_area);
+        open_scaffold(watch, &state.theme, scaffold_area);
+    }
+    if let Some(Overlay::Inspector(inspector)) = state.overlays.last_mut() {
+        fit_inspector(inspector, state.size);
+    }
+    effects
+}
+
+/// Takes the step under way from the live run and keeps the cursor at its end.
+fn follow(state: &mut State, effects: &mut Vec<Effect>) {
+    let Some(watch) = state.watch.as_deref_mut() else {
+        return;
+    };
+    if let Some(live) = state.live.as_mut().filter(|live| live.path == watch.path) {
+        if live.stale && !watch.looking {
+            live.stale = false;
+            watch.looking = true;
+            effects.push(Effect::LoadTimeline {
+                episode: watch.episode,
+                from: watch.steps(),
+            });
+        }
+        let running = live.running();
+        let steps = watch.steps();
+        let episode = live.episodes.get_mut(&watch.episode);
+        let ended = episode.as_ref().is_some_and(|episode| episode.ended);
+        match episode.filter(|episode| !episode.ended && episode.record.step >= steps) {
+            Some(episode) if episode.record.step == steps => {
+                if let Some(memory) = episode.memory() {
+                    watch.memories.put(steps, memory, watch.cursor);
+                }
+                watch.under_way = Some(Arc::new(episode.record.clone()));
+            }
+            // The record is a few commits behind the feed: what shows is the last committed step.
+            _ => watch.under_way = None,
+        }
+        if ended
+            && watch.follow
+            && !state.opening
+            && let Some(next) = running
+        {
+            state.opening = true;
+            effects.push(Effect::Open {
+                path: watch.path.clone(),
+                episode: next,
+                step: None,
+            });
+        }
+    } else {
+        watch.under_way = None;
+    }
+    if watch.follow {
+        let end = watch.end();
+        let moved = watch.cursor != end;
+        watch.cursor = end;
+        let last = stream::rows_of(watch, end).len() - 1;
+        if moved || last != watch.actions.row {
+            watch.actions.row = last;
+        }
+        watch.follow = !watch.finished;
+    }
+    watch.cursor = watch.cursor.min(watch.end());
+}
+
+fn load(watch: &mut Watch) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    if let Some(request) = watch.need() {
+        watch.asked = Some((request.episode, request.step));
+        effects.push(Effect::Load(request));
+    }
+    if let Some((episode, step)) = wanted_trail(watch)
+        && watch.game.trail_asked != Some((episode, step))
+    {
+        watch.game.trail_asked = Some((episode, step));
+        effects.push(Effect::LoadTrail { episode, step });
+    }
+    effects
+}
+
+/// What is drawn is the cursor's step, or the last one drawn until that is loaded.
+fn show(watch: &mut Watch) {
+    if let Some(record) = watch.record(watch.cursor) {
+        watch.shown = Some(Arc::clone(record));
+    }
+    if let Some(memory) = watch.memories.get(watch.cursor) {
+        watch.memory_shown = Some(Arc::clone(memory));
+    }
+}
+
+fn open_memory(watch: &mut Watch, theme: &Theme, inner: ratatui::layout::Rect) {
+    let Some(memory) = watch.memory_shown.clone() else {
+        return;
+    };
+    let rows = watch.memory.rows(&memory);
+    let (tree, _, text_area) = layout::tree_and_text(inner, rows.len());
+    let pane = &mut watch.memory;
+    let path = pane.open_path(&memory).map(str::to_owned);
+    if pane.chosen.is_none() || pane.in_file {
+        if let Some(row) = rows.iter().position(|node| Some(&node.path) == path.as_ref()) {
+            pane.tree.selected = row;
+        }
+    }
+    pane.tree.selected = pane.tree.selected.min(rows.len().saturating_sub(1));
+    pane.tree.reveal(rows.len(), usize::from(tree.height));
+    let Some((path, file)) = path.and_then(|path| {
+        let file = memory.files.get(&path)?;
+        Some((path, file))
+    }) else {
+        pane.open = Default::default();
+        return;
+    };
+    // line numbers and the mark of a changed line
+    let columns = inner.width.saturating_sub(paint::GUTTER);
+    let key = Some((PathBuf::from(&path), Arc::as_ptr(&file.text).cast::<u8>() as u64, columns));
+    let other = pane.open.key.as_ref().map(|key| &key.0) != Some(&PathBuf::from(&path));
+    if pane.open.key != key {
+        let text = inspector::text_of(file.text.strip_suffix('\n').unwrap_or(&file.text));
+        let spans = paint::spans(&path, &text, theme);
+        pane.open.document = Document::new(text, spans, usize::from(columns));
+        pane.open.key = key;
+    }
+    let height = usize::from(text_area.height);
+    let at = Some((watch.episode, watch.cursor));
+    if pane.scrolled_for != at || other {
+        pane.scrolled_for = at;
+        if other {
+            pane.open.scroll = Scroll::default();
+        }
+        if let Some(last) = file.changed.last() {
+            let row = pane.open.document.row_of_line(last.start);
+            pane.open.scroll.selected = pane.open.document.row_of_line(last.end.saturating_sub(1));
+            pane.open.scroll.reveal(pane.open.document.len(), height);
+            pane.open.scroll.top = pane.open.scroll.top.min(row);
+        }
+    }
+    let most = pane.open.document.len().saturating_sub(height);
+    pane.open.scroll.top = pane.open.scroll.top.min(most);
+}
+
+fn open_scaffold(watch: &mut Watch, theme: &Theme, inner: ratatui::layout::Rect) {
+    let meta = Arc::clone(&watch.meta);
+    let pane = &mut watch.scaffold;
+    let rows = pane.rows(&meta.scaffold.files);
+    let (tree, _, text_area) = layout::tree_and_text(inner, rows.len());
+    pane.tree.selected = pane.tree.selected.min(rows.len().saturating_sub(1));
+    pane.tree.reveal(rows.len(), usize::from(tree.height));
+    let columns = inner.width.saturating_sub(1);
+    if let Some((path, text)) = pane
+        .path
+        .as_ref()
+        .and_then(|path| Some((path, meta.scaffold.files.get(path)?)))
+    {
+        let key = Some((PathBuf::from(path), 0, columns));
+        if pane.open.key != key {
+            let text = inspector::text_of(text.strip_suffix('\n').unwrap_or(text));
+            let spans = paint::spans(path, &text, theme);
+            pane.open.document = Document::new(text, spans, usize::from(columns));
+            pane.open.key = key;
+        }
+    }
+    let most = pane.open.document.len().saturating_sub(usize::from(text_area.height));
+    pane.open.scroll.top = pane.open.scroll.top.min(most);
+    let lines = pane.diff.as_ref().map_or(0, |diff| diff.lines.len());
+    pane.diff_scroll.top = pane.diff_scroll.top.min(lines.saturating_sub(usize::from(inner.height)));
+}
+
+fn fit_inspector(inspector: &mut crate::tui::inspector::Inspector, size: (u16, u16)) {
+    let areas = inspector::areas(layout::frame(size).body);
+    for (part, (document, scroll)) in [&mut inspector.prompt, &mut inspector.answer]
+        .into_iter()
+        .zip(&mut inspector.scroll)
+        .enumerate()
+    {
+        let area = layout::shrink(areas[part]);
+        document.fit(usize::from(area.width));
+        scroll.top = scroll.top.min(document.len().saturating_sub(usize::from(area.height)));
+    }
+}

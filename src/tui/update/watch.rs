@@ -1,0 +1,319 @@
+//! Actions on the watch screen.
+
+use super::overlays;
+use crate::tui::data::{ControlRequest, ControlView, Effect};
+use crate::tui::inspector::Inspector;
+use crate::tui::keymap::{Action, Kind};
+use crate::tui::layout::Pane;
+use crate::tui::overlay::{LineFor, LinePrompt, Overlay};
+use crate::tui::panes::GameView;
+use crate::tui::state::{Mood, State};
+use crate::tui::stream;
+use crate::tui::watch::{Search, Speed, Watch};
+use crate::types::{EpisodeNo, StepNo};
+
+use super::panes;
+
+pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
+    let live = state.plays_live();
+    let running = state.live_here().map(|live| live.control);
+    let Some(watch) = state.watch.as_deref_mut() else {
+        return Vec::new();
+    };
+    state.redraw = true;
+    match action {
+        Action::StepBy(by) => {
+            watch.playing = false;
+            moved(watch, watch.cursor.0.saturating_add_signed(by));
+        }
+        Action::First => moved(watch, 0),
+        Action::Last => {
+            let end = watch.end();
+            watch.go(end);
+            watch.follow = !watch.finished;
+        }
+        Action::EventBy(by) => match watch.event(by > 0) {
+            Some(step) => {
+                watch.playing = false;
+                moved(watch, step.0);
+            }
+            None => {
+                let word = kind_word(watch.kind);
+                let side = if by > 0 { "after" } else { "before" };
+                state.say(Mood::Info, format!("no {word} {side} this step"));
+            }
+        },
+        Action::EventKind(kind) => {
+            watch.kind = kind;
+            state.say(Mood::Info, format!("[ ] stop at {}", kind_word(kind)));
+        }
+        Action::EpisodeBy(by) => return episode(state, by),
+        Action::PlayPause if live => {
+            return match running {
+                Some(ControlView::Paused) => vec![Effect::Control(ControlRequest::Resume)],
+                _ => vec![Effect::Control(ControlRequest::Pause)],
+            };
+        }
+        Action::OneStep if live => return vec![Effect::Control(ControlRequest::Step)],
+        Action::PlayPause => {
+            watch.playing = !watch.playing;
+            if watch.playing && watch.at_end() {
+                watch.go(StepNo(0));
+            }
+            watch.follow = false;
+        }
+        Action::OneStep => {
+            watch.playing = false;
+            moved(watch, watch.cursor.0 + 1);
+        }
+        Action::Faster => return speed(state, |speed| speed.by(1)),
+        Action::Slower => return speed(state, |speed| speed.by(-1)),
+        Action::NormalSpeed => return speed(state, |_| Speed::default()),
+        Action::Follow => {
+            watch.follow = !watch.follow;
+            watch.playing = false;
+            let said = if watch.follow { "following the live end" } else { "staying here" };
+            state.say(Mood::Info, said);
+        }
+        Action::FocusNext => focus(watch, 1),
+        Action::FocusPrevious => focus(watch, -1),
+        Action::Zoom => watch.zoom = !watch.zoom,
+        Action::View => {
+            watch.game.view = watch.game.view.next();
+            watch.game.text = Default::default();
+        }
+        Action::Picture => watch.game.letters = !watch.game.letters,
+        Action::Diff => {
+            watch.focus_on(Pane::Scaffold);
+            return diff(watch);
+        }
+        Action::Search => {
+            let text = String::new();
+            let purpose = LineFor::Search;
+            state.overlays.push(Overlay::Line(LinePrompt { purpose, text }));
+        }
+        Action::HitBy(by) => return hit(state, by),
+        Action::Back => back(watch),
+        Action::Open if watch.focus == Pane::Actions => open_turn(state),
+        other => panes::act(state, other),
+    }
+    Vec::new()
+}
+
+fn moved(watch: &mut Watch, to: u32) {
+    watch.go(StepNo(to));
+    watch.follow = !watch.finished && watch.at_end() && watch.under_way.is_some();
+}
+
+fn kind_word(kind: Kind) -> &'static str {
+    match kind {
+        Kind::All => "event",
+        Kind::Reward => "reward",
+        Kind::Write => "memory write",
+        Kind::Error => "error",
+    }
+}
+
+fn focus(watch: &mut Watch, by: isize) {
+    let count = Pane::ALL.len() as isize;
+    let at = Pane::ALL.iter().position(|pane| *pane == watch.focus).unwrap_or(0) as isize;
+    watch.focus_on(Pane::ALL[(at + by).rem_euclid(count) as usize]);
+}
+
+/// Back inside the screen: out of a file, a difference, a zoomed pane.
+fn back(watch: &mut Watch) {
+    match watch.focus {
+        Pane::Memory if watch.memory.in_file => watch.memory.in_file = false,
+        Pane::Memory if watch.memory.chosen.is_some() => watch.memory.chosen = None,
+        Pane::Scaffold if watch.scaffold.diff.is_some() => watch.scaffold.diff = None,
+        Pane::Scaffold if watch.scaffold.in_file => watch.scaffold.in_file = false,
+        _ if watch.zoom => watch.zoom = false,
+        _ => {}
+    }
+}
+
+fn episode(state: &mut State, by: i32) -> Vec<Effect> {
+    let Some(watch) = &mut state.watch else {
+        return Vec::new();
+    };
+    let at = watch.episodes.iter().position(|summary| summary.episode == watch.episode);
+    let to = at.and_then(|at| at.checked_add_signed(by as isize)).and_then(|to| watch.episodes.get(to));
+    match to {
+        Some(summary) => {
+            watch.follow = false;
+            watch.playing = false;
+            vec![Effect::Open {
+                path: watch.path.clone(),
+                episode: summary.episode,
+                step: None,
+            }]
+        }
+        None => {
+            let said = if by < 0 { "the first episode" } else { "the last episode" };
+            state.say(Mood::Info, said);
+            Vec::new()
+        }
+    }
+}
+
+fn speed(state: &mut State, change: impl Fn(Speed) -> Speed) -> Vec<Effect> {
+    let paced = state.live_here().is_some_and(|live| live.paced);
+    let Some(watch) = &mut state.watch else {
+        return Vec::new();
+    };
+    watch.speed = change(watch.speed);
+    let said = format!("speed {}", watch.speed.word());
+    let pace = Effect::Control(ControlRequest::Pace(watch.speed.step_ms() as u64));
+    state.say(Mood::Info, said);
+    if paced { vec![pace] } else { Vec::new() }
+}
+
+/// The replay goes on, unless the step that shows is still being loaded.
+pub(super) fn tick(state: &mut State) -> Vec<Effect> {
+    if let Some(watch) = state.watch.as_mut().filter(|watch| watch.playing)
+        && (watch.record(watch.cursor).is_some() || watch.asked.is_none())
+    {
+        let to = watch.cursor.0.saturating_add(watch.speed.steps_a_tick());
+        watch.go(StepNo(to));
+        if watch.at_end() {
+            watch.playing = false;
+            watch.follow = !watch.finished;
+        }
+        state.redraw = true;
+    }
+    Vec::new()
+}
+
+fn diff(watch: &mut Watch) -> Vec<Effect> {
+    let against = match &watch.scaffold.diff {
+        None => None,
+        Some(diff) => {
+            let at = diff.others.iter().position(|name| *name == diff.against);
+            let next = at.and_then(|at| diff.others.get(at + 1)).cloned();
+            if next.is_none() {
+                watch.scaffold.diff = None;
+                return Vec::new();
+            }
+            next
+        }
+    };
+    vec![Effect::Diff { against }]
+}
+
+/// Starts a search; an empty text ends the last one.
+pub(super) fn search(state: &mut State, text: String) -> Vec<Effect> {
+    let Some(watch) = &mut state.watch else {
+        return Vec::new();
+    };
+    let text = text.trim().to_owned();
+    watch.search = Search {
+        progress: (!text.is_empty()).then_some((0, 0)),
+        text: text.clone(),
+        ..Search::default()
+    };
+    if text.is_empty() { vec![Effect::CancelSearch] } else { vec![Effect::Search { path: watch.path.clone(), text }] }
+}
+
+/// Goes to a place that was found. The first time to the nearest one from the cursor on.
+pub(super) fn hit(state: &mut State, by: i32) -> Vec<Effect> {
+    let Some(watch) = &mut state.watch else {
+        return Vec::new();
+    };
+    let here = (watch.episode, watch.cursor);
+    let hits = &watch.search.hits;
+    let count = hits.len() as i64;
+    if count == 0 {
+        return Vec::new();
+    }
+    let at = match watch.search.at {
+        Some(at) => (at as i64 + i64::from(by)).rem_euclid(count) as usize,
+        None => hits.partition_point(|hit| (hit.episode, hit.step) < here) % hits.len(),
+    };
+    watch.search.at = Some(at);
+    let place = hits[at].clone();
+    watch.follow = false;
+    watch.playing = false;
+    let said = format!("{} of {count}: step {}, {}", at + 1, place.step, place.what);
+    let effects = if place.episode == watch.episode {
+        watch.go(place.step);
+        Vec::new()
+    } else {
+        vec![Effect::Open {
+            path: watch.path.clone(),
+            episode: place.episode,
+            step: Some(place.step),
+        }]
+    };
+    state.say(Mood::Info, said);
+    effects
+}
+
+fn open_turn(state: &mut State) {
+    let Some(watch) = &state.watch else {
+        return;
+    };
+    let Some(record) = watch.record(watch.cursor).cloned() else {
+        return;
+    };
+    let rows = stream::rows(&record);
+    let row = rows.get(watch.actions.row.min(rows.len().saturating_sub(1)));
+    let index = row.and_then(|row| row.turn).unwrap_or(0);
+    match Inspector::open(watch.episode, &record, index, &state.theme, &vocabulary()) {
+        Some(inspector) => overlays::inspect(state, inspector),
+        None => state.say(Mood::Info, "no model was asked in this step"),
+    }
+}
+
+/// The turn before or after one, in its step or the nearest other one that is loaded.
+pub(super) fn inspect_beside(state: &mut State, inspector: &Inspector, by: i32) -> Option<Inspector> {
+    let watch = state.watch.as_mut()?;
+    let open = |record, index| Inspector::open(inspector.episode, record, index, &state.theme, &vocabulary());
+    if let Some(index) = inspector.index.checked_add_signed(by as isize).filter(|index| *index < inspector.count) {
+        return open(watch.record(inspector.step)?, index);
+    }
+    let mut step = inspector.step;
+    loop {
+        step = if by > 0 { step.next() } else { step.previous()? };
+        let record = watch.record(step)?.clone();
+        let count = record.turns().count();
+        if count > 0 {
+            watch.follow = false;
+            watch.playing = false;
+            watch.go(step);
+            return open(&record, if by > 0 { 0 } else { count - 1 });
+        }
+    }
+}
+
+/// Operations that are highlighted.
+pub(crate) fn vocabulary() -> Vec<crate::protocol::OpSyntax> {
+    crate::memory::ops().iter().map(|op| op.syntax).collect()
+}
+
+/// What `Y` copies: what the focused pane shows.
+pub(super) fn copied(watch: &Watch) -> Option<String> {
+    let record = watch.record(watch.cursor)?;
+    match watch.focus {
+        Pane::Memory => {
+            let memory = watch.memory_shown.as_ref()?;
+            let path = watch.memory.open_path(memory)?;
+            Some(memory.files.get(path)?.text.to_string())
+        }
+        Pane::Scaffold => watch.meta.scaffold.files.get(watch.scaffold.path.as_ref()?).cloned(),
+        Pane::Actions => {
+            let rows = stream::rows(record);
+            let turn = rows.get(watch.actions.row)?.turn?;
+            let turn = record.turns().nth(turn)?;
+            Some(format!("{}{}", turn.prompt, turn.response))
+        }
+        Pane::Game | Pane::Timeline => {
+            let frame = record.frame()?;
+            Some(format!("{}\n\n{}", frame.long, frame.short))
+        }
+    }
+}
+
+/// Whether a trail is wanted for the episode and step.
+pub(super) fn wanted_trail(watch: &Watch) -> Option<(EpisodeNo, StepNo)> {
+    (watch.game.view == GameView::Map).then_some((watch.episode, watch.cursor))
+}
