@@ -3,6 +3,7 @@
 //! Owns the table of benches and how figures are printed. A bench is one file here and one line in
 //! the table; it measures and must not print.
 
+mod agent;
 mod crafter;
 mod llama;
 mod store;
@@ -31,6 +32,8 @@ macro_rules! benches {
 }
 
 benches! {
+    /// The agent's loop with the scripted player and recording on; a late step against an early one
+    Agent => agent,
     /// Crafter: steps a second by day and by night, with and without text; reset
     Crafter => crafter,
     /// Local inference: prompt and decode speed, beside llama.cpp's own bench when that is there
