@@ -62,13 +62,8 @@ pub(crate) enum Data {
     },
     /// A run was opened.
     Opened(Box<Opened>),
-    /// A run or a file could not be opened.
-    OpenFailed {
-        /// Which.
-        path: PathBuf,
-        /// Cause and next step.
-        message: String,
-    },
+    /// A run could not be opened: cause and next step.
+    OpenFailed(String),
     /// More of the timeline.
     Timeline(Timeline),
     /// A step.

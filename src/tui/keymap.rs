@@ -102,7 +102,6 @@ pub(crate) enum Kind {
 #[allow(missing_docs)]
 pub(crate) enum Action {
     Quit,
-    QuitNow,
     Back,
     Suspend,
     Redraw,

@@ -158,10 +158,7 @@ impl Loader {
                     step,
                 })))
             }
-            Err(error) => self.send(Data::OpenFailed {
-                path,
-                message: error.to_string(),
-            }),
+            Err(error) => self.send(Data::OpenFailed(error.to_string())),
         }
     }
 

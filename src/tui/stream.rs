@@ -50,8 +50,6 @@ pub(crate) enum Row<'a> {
 pub(crate) struct Placed<'a> {
     /// The step.
     pub(crate) step: StepNo,
-    /// Its place among the step's rows.
-    pub(crate) index: usize,
     /// The phase it belongs to, where it is the first row of that phase.
     pub(crate) phase: Option<Phase>,
     /// The turn it belongs to, as its place among the step's turns.
@@ -69,10 +67,8 @@ pub(crate) fn rows<'a>(record: &'a StepRecord) -> Vec<Placed<'a>> {
     let mut push = |row: Row<'a>, of: Option<Phase>, turn: Option<usize>| {
         let first = of.filter(|of| phase != Some(*of));
         phase = of.or(phase);
-        let index = out.len();
         out.push(Placed {
             step: record.step,
-            index,
             phase: first,
             turn,
             row,
@@ -124,7 +120,6 @@ pub(crate) fn rows<'a>(record: &'a StepRecord) -> Vec<Placed<'a>> {
     if out.is_empty() {
         out.push(Placed {
             step: record.step,
-            index: 0,
             phase: None,
             turn: None,
             row: Row::Unknown,
@@ -182,7 +177,6 @@ pub(crate) fn rows_of(watch: &Watch, step: StepNo) -> Vec<Placed<'_>> {
     let row = watch.mark(step).map_or(Row::Unknown, Row::Mark);
     vec![Placed {
         step,
-        index: 0,
         phase: None,
         turn: None,
         row,

@@ -52,7 +52,7 @@ pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
             state.runs.take(entries);
         }
         Data::Opened(opened) => return self::opened(state, *opened),
-        Data::OpenFailed { message, .. } => {
+        Data::OpenFailed(message) => {
             state.opening = false;
             state.say(Mood::Bad, message);
         }

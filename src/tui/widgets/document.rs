@@ -48,13 +48,9 @@ impl Document {
     }
 
     /// The text.
+    #[cfg(test)]
     pub(crate) fn text(&self) -> &str {
         &self.text
-    }
-
-    /// The row that holds a byte.
-    pub(crate) fn row_of(&self, at: usize) -> usize {
-        self.rows.partition_point(|row| row.start <= at).saturating_sub(1)
     }
 
     /// The number of the line (from 0) that begins in a row; `None` where a line goes on.
@@ -132,8 +128,6 @@ mod tests {
             .map(|at| (at.x, at.y))
             .collect();
         assert_eq!(colours, [(4, 0), (5, 0), (6, 0), (0, 1)]);
-        assert_eq!(doc.row_of(0), 0);
-        assert_eq!(doc.row_of(10), 1);
         let doc = Document::new("one two\nx\n\ny".into(), Vec::new(), 4);
         let lines: Vec<_> = (0..doc.len()).map(|row| doc.line_of_row(row)).collect();
         assert_eq!(lines, [Some(0), None, Some(1), Some(2), Some(3)]);

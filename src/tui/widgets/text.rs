@@ -9,7 +9,7 @@ use std::ops::Range;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
@@ -183,11 +183,6 @@ pub(crate) fn put_right(buf: &mut Buffer, area: Rect, row: u16, line: &Line<'_>)
     };
     put_line(buf, place, row, line);
     place.x
-}
-
-/// A span of owned text.
-pub(crate) fn span(text: impl Into<String>, style: Style) -> Span<'static> {
-    Span::styled(text.into(), style)
 }
 
 /// Bytes in few characters: `812`, `2.1k`, `3.4M`.
