@@ -64,7 +64,7 @@ fn draw_row(placed: &Placed<'_>, first: bool, here: bool, digits: usize, area: R
         width: area.width - used,
         ..area
     };
-    let (left, right) = content(&placed.row, theme);
+    let (left, right) = content(&placed.row, rest.width, theme);
     let stop = if right.width() == 0 { area.right() } else { text::put_right(buf, rest, 0, &right) };
     let left_area = Rect {
         width: stop.saturating_sub(rest.x + u16::from(right.width() > 0)),
@@ -81,9 +81,9 @@ fn phase_slot(phase: Phase) -> Slot {
 }
 
 /// What a row says, and what stands at its right end.
-fn content(row: &Row<'_>, theme: &Theme) -> (Line<'static>, Line<'static>) {
+fn content(row: &Row<'_>, columns: u16, theme: &Theme) -> (Line<'static>, Line<'static>) {
     match row {
-        Row::Turn(turn) => turn_line(turn, theme),
+        Row::Turn(turn) => turn_line(turn, columns, theme),
         Row::Op(op) => op_line(op, theme),
         Row::Action {
             raw,
@@ -149,12 +149,12 @@ fn content(row: &Row<'_>, theme: &Theme) -> (Line<'static>, Line<'static>) {
     }
 }
 
-fn turn_line(turn: &Turn, theme: &Theme) -> (Line<'static>, Line<'static>) {
+fn turn_line(turn: &Turn, columns: u16, theme: &Theme) -> (Line<'static>, Line<'static>) {
     let role = match turn.role {
         Role::Agent => String::new(),
         role => format!("{} ", role.word()),
     };
-    let said = prose(&turn.response);
+    let said = prose(turn);
     let left = Line::from(vec![
         Span::styled(role, theme.style(Slot::Heading)),
         Span::styled(said, theme.style(Slot::Dim).add_modifier(Modifier::ITALIC)),
@@ -162,12 +162,12 @@ fn turn_line(turn: &Turn, theme: &Theme) -> (Line<'static>, Line<'static>) {
     let mut right = String::new();
     if turn.prompt_tokens > 0 {
         right.push_str(&text::bytes(u64::from(turn.prompt_tokens)));
-        if turn.cached_tokens > 0 {
+        if turn.cached_tokens > 0 && columns >= 50 {
             right.push_str(&format!(" ({} cached)", text::bytes(u64::from(turn.cached_tokens))));
         }
         right.push_str(&format!(" → {}", turn.completion_tokens));
         let seconds = (turn.ms - turn.prompt_ms) / 1000.0;
-        if seconds > 0.01 && turn.completion_tokens > 0 {
+        if seconds > 0.01 && turn.completion_tokens > 0 && columns >= 60 {
             right.push_str(&format!(" · {:.0} tok/s", f64::from(turn.completion_tokens) / seconds));
         }
     }
@@ -175,11 +175,11 @@ fn turn_line(turn: &Turn, theme: &Theme) -> (Line<'static>, Line<'static>) {
 }
 
 /// The first words outside of tags, as far as a row could show them.
-fn prose(answer: &str) -> String {
-    let words = answer.split("<|").next().unwrap_or_default().trim();
+fn prose(turn: &Turn) -> String {
+    let words = turn.response.split("<|").next().unwrap_or_default().trim();
     let line = words.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     if line.is_empty() {
-        return "turn".to_owned();
+        return format!("turn {}", turn.turn.0 + 1);
     }
     format!("“{}”", text::clean(text::head(line, 200)))
 }

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 
 use super::status::Status;
 use crate::tui::panes::GameView;
-use crate::tui::theme::{Slot, Theme};
+use crate::tui::theme::{Depth, Slot, Theme};
 use crate::tui::watch::Watch;
 use crate::tui::widgets::sprites::{self, Scope, Style2d};
 use crate::tui::widgets::text;
@@ -15,7 +15,7 @@ use crate::types::{Frame, TileView, View};
 /// Columns that the status takes when it stands beside the picture.
 const BESIDE: u16 = 30;
 /// Rows kept for the status below the picture.
-const BELOW: u16 = 8;
+const BELOW: u16 = 6;
 
 pub(crate) fn title(watch: &Watch, theme: &Theme) -> Vec<Span<'static>> {
     vec![
@@ -50,7 +50,8 @@ fn draw_tiles(
     buf: &mut Buffer,
     theme: &Theme,
 ) {
-    let style = if watch.game.letters { Style2d::Letters } else { Style2d::Pictures };
+    let letters = watch.game.letters || theme.depth() == Depth::Mono;
+    let style = if letters { Style2d::Letters } else { Style2d::Pictures };
     let beside = area.width >= 66;
     let room = if beside {
         Rect {

@@ -65,7 +65,7 @@ impl Status {
             lines.push(line);
         }
         lines.extend(self.inventory_lines(columns, theme));
-        lines.extend(self.achievement_lines(columns, theme));
+        lines.extend(self.achievement_lines(frame.progression, columns, theme));
         lines
     }
 
@@ -129,12 +129,14 @@ impl Status {
         flow(items, columns, "  ")
     }
 
-    fn achievement_lines(&self, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
+    fn achievement_lines(&self, progression: f64, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
         if self.achievements.is_empty() {
             return Vec::new();
         }
         let done = self.achievements.iter().filter(|(_, count)| *count > 0).count();
-        let heading = format!("achievements {done} of {}", self.achievements.len());
+        // A world may name only those that are done; the score is their share.
+        let all = if progression > 0.0 { (done as f64 / progression).round() as usize } else { 0 };
+        let heading = format!("achievements {done} of {}", all.max(self.achievements.len()));
         let mut lines = vec![Line::raw(""), Line::styled(heading, theme.bold(Slot::Title))];
         let wide = (columns / 22).clamp(1, 3);
         let down = self.achievements.len().div_ceil(wide);
@@ -148,7 +150,7 @@ impl Status {
                         _ => ("★", Slot::Reward, Slot::Text),
                     };
                     let times = if *count > 1 { format!(" ×{count}") } else { String::new() };
-                    let room = cell.saturating_sub(3 + times.len());
+                    let room = cell.saturating_sub(3 + text::width(&times));
                     let name = text::cut(name, room).into_owned();
                     let blank = " ".repeat(room.saturating_sub(text::width(&name)) + 1);
                     [
