@@ -167,7 +167,7 @@ impl Confirm {
     pub(crate) fn text(self) -> (&'static str, [&'static str; 3]) {
         match self {
             Self::QuitWhileLive => (
-                "A run is being played. Quit?",
+                "A run is still running. Quit?",
                 [
                     "The step under way is dropped; every step before it is saved.",
                     "`automem resume RUN` goes on with it later.",

@@ -92,6 +92,8 @@ fn live(size: (u16, u16)) -> State {
     watch.follow = true;
     watch.episodes[0].end = None;
     watch.episodes[0].state = crate::types::EpisodeState::Open;
+    watch.records.forget(StepNo(3));
+    watch.memories.forget(StepNo(3));
     state.live = Some(LiveRun::new(watch.path.clone(), true));
     let events = testing::episode_events(4);
     for event in events.into_iter().filter(|event| event.at.step < StepNo(3)) {
@@ -554,6 +556,10 @@ fn every_depth_and_theme_draws() {
         for depth in [Depth::Mono, Depth::Ansi16, Depth::Ansi256, Depth::True] {
             let mut state = testing::watching((160, 48), 60, 23);
             state.theme = Theme::load(&name, depth).unwrap();
+            let watch = state.watch.as_mut().unwrap();
+            watch.memory.open.key = None;
+            watch.scaffold.open.key = None;
+            settle(&mut state);
             drawn(&state);
             if depth == Depth::Mono {
                 let buf = drawn(&state);

@@ -112,7 +112,7 @@ fn standing(state: &State) -> Line<'static> {
     }
     let Some(watch) = state.watch.as_ref().filter(|_| state.screen == Screen::Watch) else {
         if state.is_playing_a_run() {
-            spans.push(Span::styled("● a run is being played ", theme.bold(Slot::Live)));
+            spans.push(Span::styled("● a run is running ", theme.bold(Slot::Live)));
         }
         return Line::from(spans);
     };

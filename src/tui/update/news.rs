@@ -74,6 +74,11 @@ pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
                 watch.game.trail = Some(Trail { episode, step, cells });
             }
         }
+        Data::Blame(blame) => {
+            if let Some(watch) = watching(state, blame.episode) {
+                watch.memory.blame = Some(*blame);
+            }
+        }
         Data::Search(news) => return search(state, news),
         Data::Diff(diff) => {
             if let Some(watch) = &mut state.watch {

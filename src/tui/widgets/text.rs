@@ -87,7 +87,8 @@ pub(crate) fn pad_left(text: &str, columns: usize) -> String {
 /// Bytes of the longest beginning that fits into `columns`.
 fn fitting(text: &str, columns: usize) -> usize {
     let probe = head(text, columns + 1);
-    if probe.is_ascii() {
+    // What follows the cut must be ASCII too, for it could be a mark on the last character.
+    if probe.is_ascii() && (probe.len() > columns || probe.len() == text.len()) {
         return probe.len().min(columns);
     }
     let mut used = 0;
@@ -129,6 +130,10 @@ fn wrap_line(text: &str, line: Range<usize>, columns: usize, rows: &mut Vec<Rang
         if fits == 0 {
             // one grapheme wider than the pane
             fits = rest.graphemes(true).next().map_or(rest.len(), str::len);
+            if fits == rest.len() {
+                rows.push(start..line.end);
+                return;
+            }
         }
         let broken = match rest[..fits].rfind(' ') {
             Some(blank) if rest.as_bytes().get(fits) != Some(&b' ') && blank > 0 => blank + 1,
@@ -138,6 +143,9 @@ fn wrap_line(text: &str, line: Range<usize>, columns: usize, rows: &mut Vec<Rang
         start += broken;
         if rest.as_bytes().get(broken) == Some(&b' ') {
             start += 1;
+        }
+        if start >= line.end {
+            return;
         }
     }
 }
