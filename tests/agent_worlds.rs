@@ -70,7 +70,10 @@ fn a_world_that_fails_ends_the_episode_and_says_why() {
     let (_folder, out) = place();
     let handle = agent::start_in(plan(&out, FnModel::new(busy)), faulty(Some(5), None)).unwrap();
     let report = handle.wait().unwrap();
-    assert_eq!((report.episodes[0].steps, report.episodes[0].end), (4, Some(EndReason::Failed)));
+    assert_eq!(
+        (report.episodes[0].steps, report.episodes[0].end),
+        (4, Some(EndReason::Failed))
+    );
     let reader = Reader::open(&out).unwrap();
     assert!(reader.is_finished());
     let last = reader.step(EpisodeNo(0), StepNo(4)).unwrap();
@@ -86,7 +89,12 @@ fn a_world_that_cannot_begin_is_recorded_and_the_others_play() {
     two.seeds = vec![1, 2];
     let report = agent::start_in(two, faulty(Some(0), None)).unwrap().wait().unwrap();
     assert_eq!(report.episodes.len(), 2);
-    assert!(report.episodes.iter().all(|episode| episode.end == Some(EndReason::Failed)));
+    assert!(
+        report
+            .episodes
+            .iter()
+            .all(|episode| episode.end == Some(EndReason::Failed))
+    );
 }
 
 #[test]

@@ -74,7 +74,13 @@ impl Inspector {
             part: Part::default(),
             prompt: Document::new(prompt, prompt_spans, 80),
             answer: Document::new(answer, answer_spans, 80),
-            scroll: [Scroll { top: usize::MAX, selected: 0 }, Scroll::default()],
+            scroll: [
+                Scroll {
+                    top: usize::MAX,
+                    selected: 0,
+                },
+                Scroll::default(),
+            ],
             turn,
         })
     }
@@ -128,7 +134,11 @@ pub(crate) fn areas(body: Rect) -> [Rect; 2] {
 /// A text of many lines that cannot hurt the terminal.
 pub(crate) fn text_of(text: &str) -> String {
     let text = sanitize::clean(text);
-    if text.contains('\t') { text.replace('\t', "    ") } else { text.into_owned() }
+    if text.contains('\t') {
+        text.replace('\t', "    ")
+    } else {
+        text.into_owned()
+    }
 }
 
 /// Styles of the tags and of the chat template's own marks.

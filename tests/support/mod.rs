@@ -91,7 +91,10 @@ pub(crate) fn busy(request: &ChatRequest) -> String {
             format!("<|WRITE|>strategy.txt|goal {draw}<|END|>\n<|READ|>actions_log.txt<|END|>")
         }
         Phase::Log if step % 11 == 0 => {
-            format!("<|CREATE|>extra_{step}.txt|drawn {draw}<|END|><|DELETE|>extra_{}.txt<|END|><|DONE|>", step - 11)
+            format!(
+                "<|CREATE|>extra_{step}.txt|drawn {draw}<|END|><|DELETE|>extra_{}.txt<|END|><|DONE|>",
+                step - 11
+            )
         }
         Phase::Log => format!("<|APPEND|>actions_log.txt|step {step}: drew {draw}<|END|><|DONE|>"),
         Phase::Plan if step % 3 == 1 && !continued => "<|SEARCH|>actions_log.txt|step<|END|>".into(),

@@ -32,7 +32,11 @@ pub(crate) fn title(watch: &Watch, theme: &Theme) -> Vec<Span<'static>> {
 
 pub(crate) fn draw(watch: &Watch, area: Rect, buf: &mut Buffer, theme: &Theme) {
     let Some(memory) = &watch.memory_shown else {
-        let said = if watch.marks.is_empty() { "nothing is written yet" } else { "loading" };
+        let said = if watch.marks.is_empty() {
+            "nothing is written yet"
+        } else {
+            "loading"
+        };
         text::put_line(buf, area, 0, &Line::styled(said, theme.style(Slot::Dim)));
         return;
     };
@@ -88,10 +92,17 @@ fn node(watch: &Watch, memory: &MemoryView, node: &Node, row: Rect, buf: &mut Bu
         None => "start".to_owned(),
     };
     let wide = row.width >= 34;
-    let lines = if wide { format!("{:>4} ln", file.lines) } else { String::new() };
+    let lines = if wide {
+        format!("{:>4} ln", file.lines)
+    } else {
+        String::new()
+    };
     let numbers = Line::from(vec![
         Span::styled(lines, theme.style(Slot::Dim)),
-        Span::styled(format!(" {:>6} ", text::bytes(file.text.len() as u64)), theme.style(Slot::Dim)),
+        Span::styled(
+            format!(" {:>6} ", text::bytes(file.text.len() as u64)),
+            theme.style(Slot::Dim),
+        ),
         Span::styled(text::pad_left(&touched, 6), touched_style(watch, file, theme)),
         Span::raw(" "),
     ]);
@@ -101,7 +112,11 @@ fn node(watch: &Watch, memory: &MemoryView, node: &Node, row: Rect, buf: &mut Bu
         () if was_read(watch.shown.as_deref(), &node.path) => ("○", theme.bold(Slot::Read)),
         () => (" ", theme.style(Slot::Dim)),
     };
-    let name_style = if sign == " " { theme.style(Slot::Text) } else { theme.bold(Slot::Text) };
+    let name_style = if sign == " " {
+        theme.style(Slot::Text)
+    } else {
+        theme.bold(Slot::Text)
+    };
     let left = Rect {
         width: stop.saturating_sub(row.x),
         ..row
@@ -138,11 +153,26 @@ fn draw_rule(watch: &Watch, path: &str, file: &FileView, area: Rect, buf: &mut B
         return;
     }
     let focused = watch.focus == Pane::Memory && watch.memory.in_file;
-    let style = if focused { theme.bold(Slot::BorderFocus) } else { theme.style(Slot::Border) };
-    text::put(buf, area.x, area.y, area.width, &"─".repeat(usize::from(area.width)), style);
+    let style = if focused {
+        theme.bold(Slot::BorderFocus)
+    } else {
+        theme.style(Slot::Border)
+    };
+    text::put(
+        buf,
+        area.x,
+        area.y,
+        area.width,
+        &"─".repeat(usize::from(area.width)),
+        style,
+    );
     let mut spans = vec![Span::styled(
         format!(" {} ", text::cut_left(&text::clean(path), usize::from(area.width) / 2)),
-        if focused { theme.bold(Slot::BorderFocus) } else { theme.bold(Slot::Title) },
+        if focused {
+            theme.bold(Slot::BorderFocus)
+        } else {
+            theme.bold(Slot::Title)
+        },
     )];
     let added: usize = file.changed.iter().map(ExactSizeIterator::len).sum();
     if added > 0 {
@@ -186,14 +216,25 @@ fn draw_file(watch: &Watch, file: &FileView, area: Rect, buf: &mut Buffer, theme
         }
         let line = open.document.line_at(row);
         let changed = file.changed.iter().any(|range| range.contains(&line));
-        let (sign, style) = if changed { ("+", theme.bold(Slot::Added)) } else { (" ", theme.style(Slot::Faint)) };
+        let (sign, style) = if changed {
+            ("+", theme.bold(Slot::Added))
+        } else {
+            (" ", theme.style(Slot::Faint))
+        };
         let number = match open.document.line_of_row(row) {
             Some(line) => text::pad_left(&(line + 1).to_string(), 4),
             None => "    ".to_owned(),
         };
         if changed {
             let ground = theme.color(Slot::AddedGround);
-            buf.set_style(Rect { y: area.y + y, height: 1, ..area }, ratatui::style::Style::new().bg(ground));
+            buf.set_style(
+                Rect {
+                    y: area.y + y,
+                    height: 1,
+                    ..area
+                },
+                ratatui::style::Style::new().bg(ground),
+            );
         }
         let line = Line::from(vec![
             Span::styled(number, theme.style(Slot::Faint)),
