@@ -75,7 +75,11 @@ fn events_come_in_the_promised_order_live_and_recorded() {
         .unwrap()
         .map(Result::unwrap)
         .collect();
-    assert_eq!(&stored[1..stored.len() - 1], recorded);
+    // Live, the events of the step under way come as they happen, and once more when it is committed.
+    let mut live_events = stored.iter();
+    for event in &recorded {
+        assert!(live_events.any(|shown| shown == event), "never shown: {event:?}");
+    }
     assert!(live.iter().any(|event| matches!(event.body, Body::TurnStarted { .. })));
 
     for record in steps(&out) {

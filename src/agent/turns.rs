@@ -39,13 +39,14 @@ impl Episode<'_> {
             // The model is down: asking it again in this step would only cost time.
             return Ok(finish(machine.step(Input::Begin), &mut machine));
         }
+        // Later turns look before their operations.
+        self.look_outside()?;
         let mut request = self.first_request(phase);
         let mut answer: Option<ChatAnswer> = None;
         let mut todo = VecDeque::from(machine.step(Input::Begin));
         while let Some(effect) = todo.pop_front() {
             match effect {
                 Effect::CallModel { turn, turns_left, ask } => {
-                    self.look_outside()?;
                     let fits = self.ask(&mut request, phase, turn, turns_left, ask)?;
                     let called = match fits {
                         true => self.call(&mut request, phase, turn, turns_left)?,

@@ -226,12 +226,7 @@ impl Loader {
                 Err(error) => self.send(Data::Failed(error.to_string()))?,
             }
         }
-        let mut steps: Vec<u32> = request
-            .around
-            .into_iter()
-            .flatten()
-            .filter(|other| *other != step.0)
-            .collect();
+        let mut steps: Vec<u32> = request.around.into_iter().flatten().filter(|other| *other != step.0).collect();
         // The nearest first, and what lies ahead before what lies behind.
         steps.sort_by_key(|other| (other.abs_diff(step.0), *other < step.0));
         self.around = steps.into_iter().map(|step| (episode, StepNo(step))).collect();
@@ -282,11 +277,7 @@ impl Loader {
 
 impl Open {
     fn refresh(&mut self) -> Result<bool, StoreError> {
-        if self.reader.is_finished() {
-            Ok(false)
-        } else {
-            self.reader.refresh()
-        }
+        if self.reader.is_finished() { Ok(false) } else { self.reader.refresh() }
     }
 }
 
@@ -336,11 +327,7 @@ pub(super) fn memory_view(reader: &Reader, episode: EpisodeNo, step: StepNo) -> 
         Some(before) => Some(reader.memory_at(episode, before)?),
         None => None,
     };
-    Ok(MemoryView::new(
-        step,
-        before.as_deref().map(|state| &state.files),
-        &now.files,
-    ))
+    Ok(MemoryView::new(step, before.as_deref().map(|state| &state.files), &now.files))
 }
 
 /// Cells the agent came through, oldest first.
@@ -378,14 +365,10 @@ pub(super) fn read(reader: &Reader, effect: Effect) -> Vec<Data> {
                     record: Arc::new(record),
                 })
                 .collect();
-            out.extend(
-                memory_view(reader, episode, request.step)
-                    .ok()
-                    .map(|view| Data::Memory {
-                        episode,
-                        view: Arc::new(view),
-                    }),
-            );
+            out.extend(memory_view(reader, episode, request.step).ok().map(|view| Data::Memory {
+                episode,
+                view: Arc::new(view),
+            }));
             out
         }
         Effect::LoadBlame { episode, step, path } => {

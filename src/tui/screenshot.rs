@@ -100,11 +100,9 @@ fn load(state: &mut State, run: PathBuf, shot: &Shot) -> Result<(), TuiError> {
 }
 
 fn choose(watch: &mut super::watch::Watch, shot: &Shot) {
-    let pane = Pane::ALL.into_iter().find(|pane| {
-        shot.pane
-            .as_ref()
-            .is_some_and(|name| pane.title().eq_ignore_ascii_case(name))
-    });
+    let pane = Pane::ALL
+        .into_iter()
+        .find(|pane| shot.pane.as_ref().is_some_and(|name| pane.title().eq_ignore_ascii_case(name)));
     if let Some(pane) = pane {
         watch.focus_on(pane);
     }

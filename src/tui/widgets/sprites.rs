@@ -240,11 +240,7 @@ fn draw_letters(
             let tile = tiles::tile(picture(view, at));
             let is_player = at == view.player;
             let walked = trail.contains(&at);
-            let letter = if walked && !is_player && tile.letter == '.' {
-                '·'
-            } else {
-                tile.letter
-            };
+            let letter = if walked && !is_player && tile.letter == '.' { '·' } else { tile.letter };
             let style = letter_style(tile.color, is_player, walked, view, theme);
             for extra in 0..wide {
                 let cell = &mut buf[(area.x + column * wide + extra, area.y + row)];
@@ -263,15 +259,9 @@ fn letter_style(color: Rgb, is_player: bool, walked: bool, view: &TileView, them
         Depth::Ansi16 if is_player => Style::reset().add_modifier(Modifier::REVERSED | Modifier::BOLD),
         Depth::Ansi16 if walked => Style::reset().fg(Color::Magenta),
         Depth::Ansi16 => Style::reset().fg(theme.fit(color)),
-        _ if is_player => Style::reset()
-            .fg(theme.fit((20, 20, 24)))
-            .bg(theme.fit((255, 255, 255))),
+        _ if is_player => Style::reset().fg(theme.fit((20, 20, 24))).bg(theme.fit((255, 255, 255))),
         _ => {
-            let ground = if walked {
-                mix(color, (255, 120, 220), 0.35)
-            } else {
-                color
-            };
+            let ground = if walked { mix(color, (255, 120, 220), 0.35) } else { color };
             Style::reset()
                 .fg(theme.fit(mix(color, (255, 255, 255), 0.45)))
                 .bg(theme.fit(shade(mix(ground, (0, 0, 0), 0.6), view)))
@@ -303,12 +293,7 @@ mod tests {
             width: 64,
             height: 64,
             cells,
-            window: crate::types::Rect {
-                x: 28,
-                y: 29,
-                w: 9,
-                h: 7,
-            },
+            window: crate::types::Rect { x: 28, y: 29, w: 9, h: 7 },
             player: (32, 32),
             facing: (0, 1),
             light: 1.0,
