@@ -23,7 +23,7 @@ use crate::types::{At, Body, EpisodeNo, EpisodeState, EpisodeSummary, Event, Mem
 /// Fast, for rows that are soon replaced by a block.
 const ROW_LEVEL: i32 = 1;
 /// For what stays.
-const BLOCK_LEVEL: i32 = 9;
+const BLOCK_LEVEL: i32 = 8;
 /// Changes after which a keyframe is due whatever their size.
 const KEYFRAME_CHANGES: usize = 1024;
 

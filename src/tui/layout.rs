@@ -83,7 +83,11 @@ pub(crate) struct WatchLayout {
 impl WatchLayout {
     /// The inside of a pane; empty when it does not show.
     pub(crate) fn inner(&self, pane: Pane) -> Rect {
-        let area = self.panes.iter().find(|(shown, _)| *shown == pane).map(|(_, area)| *area);
+        let area = self
+            .panes
+            .iter()
+            .find(|(shown, _)| *shown == pane)
+            .map(|(_, area)| *area);
         match area {
             Some(area) if self.bordered => shrink(area),
             Some(area) => area,

@@ -161,14 +161,27 @@ fn a_live_answer_streams_in() {
     let mut state = live((160, 48));
     press(&mut state, "Tab Tab");
     let (phase, turn) = (Phase::Log, TurnNo(0));
-    tell(&mut state, Body::TurnStarted { phase, turn, role: Role::Agent });
-    let delta = Delta::Prompt { done: 612, total: 940, cached: 318 };
+    tell(
+        &mut state,
+        Body::TurnStarted {
+            phase,
+            turn,
+            role: Role::Agent,
+        },
+    );
+    let delta = Delta::Prompt {
+        done: 612,
+        total: 940,
+        cached: 318,
+    };
     tell(&mut state, Body::TurnDelta { phase, turn, delta });
     settle(&mut state);
     let screen = text(&state);
     assert!(screen.contains("evaluating prompt 612 of 940 (318 cached)"), "{screen}");
     assert!(screen.contains("● LIVE"), "{screen}");
-    let delta = Delta::Text { text: "I see a <|APP".into() };
+    let delta = Delta::Text {
+        text: "I see a <|APP".into(),
+    };
     tell(&mut state, Body::TurnDelta { phase, turn, delta });
     settle(&mut state);
     assert!(text(&state).contains("I see a <|APP"));
@@ -289,7 +302,10 @@ fn the_inspector_goes_through_all_turns() {
     press(&mut state, "h");
     assert_eq!((place(&state), cursor(&state)), (Some((23, 1)), 23));
     let effects = press(&mut state, "Tab Y");
-    assert!(matches!(&effects[0], Effect::Copy(text) if text.starts_with("<|im_start|>system")), "{effects:?}");
+    assert!(
+        matches!(&effects[0], Effect::Copy(text) if text.starts_with("<|im_start|>system")),
+        "{effects:?}"
+    );
     press(&mut state, "Esc");
     assert_eq!(place(&state), None);
 }
@@ -345,7 +361,10 @@ fn quitting_asks_only_while_a_run_is_played() {
     assert!(!press(&mut state, "n").contains(&Effect::Quit));
     assert!(state.overlays.is_empty());
     let effects = press(&mut state, "C-c y");
-    assert_eq!(effects[effects.len() - 2..], [Effect::Control(ControlRequest::Leave), Effect::Quit]);
+    assert_eq!(
+        effects[effects.len() - 2..],
+        [Effect::Control(ControlRequest::Leave), Effect::Quit]
+    );
     let effects = update(&mut state, Event::Terminate);
     assert!(effects.contains(&Effect::Quit));
 }
@@ -354,7 +373,10 @@ fn quitting_asks_only_while_a_run_is_played() {
 fn q_goes_back_to_the_list_it_came_from() {
     let mut state = testing::listing((80, 24), testing::entries());
     let effects = press(&mut state, "Enter");
-    assert!(matches!(&effects[0], Effect::Open { path, .. } if path.ends_with("a.db")), "{effects:?}");
+    assert!(
+        matches!(&effects[0], Effect::Open { path, .. } if path.ends_with("a.db")),
+        "{effects:?}"
+    );
     update(&mut state, Event::Data(Data::Opened(Box::new(testing::opened(12)))));
     assert_eq!(state.screen, Screen::Watch);
     let effects = press(&mut state, "q");
@@ -392,7 +414,10 @@ fn starting_begins_with_the_scripted_player() {
         "{effects:?}"
     );
     let effects = press(&mut state, "Down Enter");
-    assert!(matches!(&effects[0], Effect::PullModel(request) if request.scaffold == "crafter-tiny"), "{effects:?}");
+    assert!(
+        matches!(&effects[0], Effect::PullModel(request) if request.scaffold == "crafter-tiny"),
+        "{effects:?}"
+    );
     let mut state = testing::listing((80, 24), testing::entries());
     press(&mut state, "n");
     assert!(matches!(press(&mut state, "Enter")[0], Effect::Start(_)));
@@ -489,7 +514,10 @@ fn hostile_text_reaches_no_cell() {
     watch.records.put(StepNo(23), std::sync::Arc::new(record), StepNo(23));
     let mut memory = testing::memory(23);
     let file = memory.files.remove("goals.txt").unwrap();
-    let bad = super::data::FileView { text: evil.into(), ..file };
+    let bad = super::data::FileView {
+        text: evil.into(),
+        ..file
+    };
     memory.files.insert(evil.to_owned(), bad);
     watch.memories.put(StepNo(23), std::sync::Arc::new(memory), StepNo(23));
     for keys in ["Tab", "g Home", "Tab", "Enter", "Esc v v", "Y", "Tab"] {
@@ -497,7 +525,11 @@ fn hostile_text_reaches_no_cell() {
         state.watch.as_mut().unwrap().cursor = StepNo(23);
         settle(&mut state);
         for cell in drawn(&state).content() {
-            assert!(!cell.symbol().chars().any(|c| c.is_control() || c == '\u{202e}'), "{:?}", cell.symbol());
+            assert!(
+                !cell.symbol().chars().any(|c| c.is_control() || c == '\u{202e}'),
+                "{:?}",
+                cell.symbol()
+            );
         }
     }
 }
@@ -506,7 +538,10 @@ fn hostile_text_reaches_no_cell() {
 fn views_of_the_game_go_round() {
     let mut state = testing::watching((80, 24), 60, 23);
     let effects = press(&mut state, "v");
-    assert!(effects.contains(&Effect::LoadTrail { episode: EpisodeNo(0), step: StepNo(23) }));
+    assert!(effects.contains(&Effect::LoadTrail {
+        episode: EpisodeNo(0),
+        step: StepNo(23)
+    }));
     assert_eq!(state.watch.as_ref().unwrap().game.view, GameView::Map);
     drawn(&state);
     press(&mut state, "v");
@@ -541,7 +576,19 @@ fn states() -> Vec<State> {
         testing::listing((160, 48), Vec::new()),
         live((160, 48)),
     ];
-    for keys in ["Esc", "Tab", "Tab Enter", "Tab Tab", "Tab Tab Tab", "Tab Tab Tab Enter", "S-Tab", "Tab Tab Enter", "?", ":", "/"] {
+    for keys in [
+        "Esc",
+        "Tab",
+        "Tab Enter",
+        "Tab Tab",
+        "Tab Tab Tab",
+        "Tab Tab Tab Enter",
+        "S-Tab",
+        "Tab Tab Enter",
+        "?",
+        ":",
+        "/",
+    ] {
         let mut state = testing::watching((160, 48), 60, 23);
         press(&mut state, keys);
         states.push(state);
@@ -559,10 +606,16 @@ fn keys_are_unique_in_their_place_and_can_be_pressed() {
         let places = state.places();
         for place in &places {
             let mut seen = BTreeSet::new();
-            let here = TABLE.iter().filter(|binding| binding.place == *place && (binding.when)(&state));
+            let here = TABLE
+                .iter()
+                .filter(|binding| binding.place == *place && (binding.when)(&state));
             for key in here.flat_map(|binding| binding.keys) {
                 assert!(seen.insert(*key), "{key} is bound twice at {place:?}");
-                assert_eq!(keymap::name(&event(key)).as_deref(), Some(*key), "{key} cannot be pressed");
+                assert_eq!(
+                    keymap::name(&event(key)).as_deref(),
+                    Some(*key),
+                    "{key} cannot be pressed"
+                );
             }
             reached.insert(*place);
         }
