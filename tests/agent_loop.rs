@@ -13,7 +13,7 @@ use automem::agent::{self, AgentError, ControlState, RunHandle};
 use automem::llm::LlmError;
 use automem::store::Reader;
 use automem::types::{ActionBy, Body, BudgetKind, EndReason, EpisodeNo, Event, OpStatus, Phase, StepNo, StepRecord};
-use support::{FnModel, busy, essence, last, place, plan, play, step_of};
+use support::{FnModel, assert_same, busy, is_same, last, place, plan, play, step_of};
 
 fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     let begin = Instant::now();
@@ -78,7 +78,7 @@ fn events_come_in_the_promised_order_live_and_recorded() {
     // Live, the events of the step under way come as they happen, and once more when it is committed.
     let mut live_events = stored.iter();
     for event in &recorded {
-        assert!(live_events.any(|shown| shown == event), "never shown: {event:?}");
+        assert!(live_events.any(|shown| shown == event), "never shown: step {}", event.at.step);
     }
     assert!(live.iter().any(|event| matches!(event.body, Body::TurnStarted { .. })));
 
@@ -160,12 +160,12 @@ fn the_same_run_twice_is_the_same() {
     let (_b, second) = place();
     play(plan(&first, FnModel::new(busy)));
     play(plan(&second, FnModel::new(busy)));
-    assert_eq!(essence(&first, 0), essence(&second, 0));
+    assert_same(&first, &second, 0);
     let (_c, other) = place();
     let mut third = plan(&other, FnModel::new(busy));
     third.sampling.seed = 7;
     play(third);
-    assert_ne!(essence(&first, 0), essence(&other, 0));
+    assert!(!is_same(&first, &other, 0));
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn workers_share_the_seeds_and_change_nothing() {
         assert!(report.episodes.iter().all(|episode| episode.steps == 20));
     }
     for episode in 0..5 {
-        assert_eq!(essence(&one, episode), essence(&three, episode));
+        assert_same(&one, &three, episode);
     }
 }
 
@@ -243,7 +243,7 @@ fn an_aborted_run_resumed_equals_an_uninterrupted_one() {
     let report = handle.wait().unwrap();
     assert_eq!(report.episodes.len(), 2);
     for episode in 0..2 {
-        assert_eq!(essence(&whole, episode), essence(&broken, episode));
+        assert_same(&whole, &broken, episode);
     }
     let resumed = bodies(&broken)
         .iter()
@@ -282,7 +282,7 @@ fn a_copy_taken_in_the_middle_resumes_too() {
     handle.controls.abort();
     handle.wait().unwrap();
     agent::resume(&copy, FnModel::new(busy)).unwrap().wait().unwrap();
-    assert_eq!(essence(&whole, 0), essence(&copy, 0));
+    assert_same(&whole, &copy, 0);
 }
 
 #[test]

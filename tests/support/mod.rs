@@ -153,3 +153,22 @@ pub(crate) fn place() -> (tempfile::TempDir, PathBuf) {
     let out = folder.path().join("run.db");
     (folder, out)
 }
+
+/// Asserts that two runs recorded the same of an episode, and names the first event that differs.
+pub(crate) fn assert_same(one: &Path, other: &Path, episode: u32) {
+    let (a, b) = (essence(one, episode), essence(other, episode));
+    let differs = a.iter().zip(&b).position(|(a, b)| a != b);
+    let brief = |event: &Event| {
+        let text = format!("{:?}", event.body);
+        format!("step {}: {}", event.at.step, text.chars().take(300).collect::<String>())
+    };
+    if let Some(n) = differs {
+        panic!("episode {episode}, event {n}:\n  {}\n  {}", brief(&a[n]), brief(&b[n]));
+    }
+    assert_eq!(a.len(), b.len(), "episode {episode}: one record is longer");
+}
+
+/// Whether two runs recorded the same of an episode.
+pub(crate) fn is_same(one: &Path, other: &Path, episode: u32) -> bool {
+    essence(one, episode) == essence(other, episode)
+}
