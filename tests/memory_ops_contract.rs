@@ -13,8 +13,8 @@ use automem::types::{Digest, MemoryFiles, OpStatus};
 use proptest::prelude::*;
 
 const QUOTAS: Quotas = Quotas {
-    file_bytes: 300,
-    directory_bytes: 700,
+    file_bytes: 200,
+    directory_bytes: 350,
     result_bytes: 200,
     files: 5,
 };
@@ -23,7 +23,7 @@ fn argument() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => "[ab]\\.txt",
         2 => "(a|b|sub|sub/deep|x)/[ab]\\.txt",
-        2 => "[a-z \n|]{0,120}",
+        3 => "[a-z \n|]{0,190}",
         1 => "[0-9]{1,3}",
         1 => any::<String>(),
         3 => prop::sample::select(vec![
@@ -41,7 +41,11 @@ fn request() -> impl Strategy<Value = (String, Vec<String>)> {
         20 => (0..ops().len()).prop_map(|i| ops()[i].syntax.name.to_owned()),
         1 => any::<String>(),
     ];
-    (name, prop::collection::vec(argument(), 0..4))
+    let args = prop_oneof![
+        prop::collection::vec(argument(), 0..4),
+        ("(sub/)?[a-g]\\.txt", "[a-z \n]{1,190}").prop_map(|(file, text)| vec![file, text]),
+    ];
+    (name, args)
 }
 
 /// Every file under a directory as it stands on disk, our own marker left out.

@@ -163,6 +163,7 @@ fn a_line_that_is_cut_off_was_not_read() {
         Vec::new(),
     );
     story.read(3, "SEARCH", &["*", "one"], "a.txt:\n1: one\nb.txt:\n1: one\n");
+    story.read(3, "READ", &["b.txt"], "on\n");
     story.read(4, "SHOW_TOP", &["a.txt"], "top: \n two \n");
     assert_eq!(
         story.told("a.txt"),

@@ -9,6 +9,10 @@ use std::fmt::Write as _;
 use super::OpSyntax;
 use crate::types::Phase;
 
+/// llama.cpp refuses repetitions beyond 2000 rules; slow long before.
+const MOST_CHARS: usize = 1000;
+const MOST_OPS: usize = 100;
+
 /// What the model may write.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GrammarSpec {
@@ -51,7 +55,7 @@ impl GrammarSpec {
 /// Free text has no line end, no control character and no `<`.
 pub fn gbnf(spec: &GrammarSpec) -> String {
     let ops = !spec.ops.is_empty() && spec.max_ops > 0;
-    let max = spec.max_ops;
+    let max = spec.max_ops.min(MOST_OPS);
     let mut out = String::new();
     let root = match spec.phase {
         Phase::Log if ops => format!("(op \"\\n\"){{{},{max}}} \"<|DONE|>\"", spec.min_ops.min(max)),
@@ -109,7 +113,7 @@ fn op_rules(out: &mut String, spec: &GrammarSpec) {
         ops.push(line);
     }
     let _ = writeln!(out, "op ::= {}", ops.join(" | "));
-    let chars = spec.text_chars.max(1);
+    let chars = spec.text_chars.clamp(1, MOST_CHARS);
     for rule in needed {
         let body = match rule {
             "file" => choice(&spec.files),

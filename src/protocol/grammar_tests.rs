@@ -190,6 +190,8 @@ text ::= [^<| \x01-\x1F\x7F] [^<\x01-\x1F\x7F]{0,39}
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn what_a_grammar_allows_is_understood(
         seed in any::<[u8; 32]>(),

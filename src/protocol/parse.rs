@@ -203,13 +203,11 @@ impl<'a> Parser<'a> {
             Token::Think => return self.skip_thinking(span),
             Token::CloseThink if self.found.thinking.is_none() => self.all_was_thinking(tag.end),
             Token::Unknown => {
-                let known: Vec<_> = self
-                    .vocabulary
-                    .iter()
-                    .map(|op| op.name)
-                    .chain(["ACTION", "DONE"])
-                    .collect();
-                let message = format!("there is no <|{}|> here; there are {}", tag.name, known.join(", "));
+                let vocabulary = self.vocabulary;
+                let message = || {
+                    let known: Vec<_> = vocabulary.iter().map(|op| op.name).chain(["ACTION", "DONE"]).collect();
+                    format!("there is no <|{}|> here; there are {}", tag.name, known.join(", "))
+                };
                 self.mark(span.clone(), TagKind::Broken);
                 self.problem(span, ProblemKind::UnknownTag, message);
                 self.end_expected = true;
@@ -232,7 +230,7 @@ impl<'a> Parser<'a> {
             if let Some(how) = how {
                 let span = start..tag.end;
                 self.mark(span.clone(), TagKind::Broken);
-                let message = format!("<|{} is not a whole tag and did not run; write {how}", tag.name);
+                let message = || format!("<|{} is not a whole tag and did not run; write {how}", tag.name);
                 self.problem(span, ProblemKind::UnclosedTag, message);
                 self.end_expected = true;
             }
@@ -287,7 +285,7 @@ impl<'a> Parser<'a> {
                 self.mark(open.content..start, TagKind::ActionText);
                 let text = unwrap_action(content);
                 if text.is_empty() {
-                    let message = "<|ACTION|> has no text; write <|ACTION|>text<|END|>".to_owned();
+                    let message = || "<|ACTION|> has no text; write <|ACTION|>text<|END|>".to_owned();
                     self.problem(span, ProblemKind::MissingArguments, message);
                 } else {
                     self.tag_action = true;
@@ -313,16 +311,18 @@ impl<'a> Parser<'a> {
         if args.len() > op.args.len() {
             let surplus = args.pop().unwrap_or_default();
             if !surplus.is_empty() {
-                let message = format!(
-                    "<|{}|> takes no more than {}; the rest was ignored",
-                    op.name,
-                    op.usage()
-                );
+                let message = || {
+                    format!(
+                        "<|{}|> takes no more than {}; the rest was ignored",
+                        op.name,
+                        op.usage()
+                    )
+                };
                 self.problem(span.clone(), ProblemKind::ExtraArguments, message);
             }
         }
         if args.len() < op.required() || args.iter().all(String::is_empty) {
-            let message = format!("<|{}|> did not run: write {}", op.name, op.usage());
+            let message = || format!("<|{}|> did not run: write {}", op.name, op.usage());
             self.problem(span, ProblemKind::MissingArguments, message);
             return;
         }
@@ -344,15 +344,13 @@ impl<'a> Parser<'a> {
         {
             mark.1 = TagKind::Broken;
         }
-        let usage = match open.what {
-            What::Op(op) => op.usage(),
-            What::Action => "<|ACTION|>text<|END|>".to_owned(),
+        let message = || {
+            let (name, usage) = match open.what {
+                What::Op(op) => (op.name, op.usage()),
+                What::Action => ("ACTION", "<|ACTION|>text<|END|>".to_owned()),
+            };
+            format!("<|{name}|> was not closed with <|END|> and did not run; write {usage}")
         };
-        let name = match open.what {
-            What::Op(op) => op.name,
-            What::Action => "ACTION",
-        };
-        let message = format!("<|{name}|> was not closed with <|END|> and did not run; write {usage}");
         self.problem(open.start..at, ProblemKind::UnclosedTag, message);
     }
 
@@ -367,7 +365,7 @@ impl<'a> Parser<'a> {
             return;
         }
         if !self.end_expected {
-            let message = "an end tag ends nothing; write the opening tag first".to_owned();
+            let message = || "an end tag ends nothing; write the opening tag first".to_owned();
             self.mark(span.clone(), TagKind::Broken);
             self.problem(span.clone(), ProblemKind::StrayEnd, message);
         }
@@ -393,7 +391,7 @@ impl<'a> Parser<'a> {
         let range = span.start..end.unwrap_or(self.text.len());
         if end.is_none() {
             let message =
-                "your thinking has no end, so nothing after it was read; close it and answer in short".to_owned();
+                || "your thinking has no end, so nothing after it was read; close it and answer in short".to_owned();
             self.problem(range.clone(), ProblemKind::UnclosedThinking, message);
         }
         self.mark(range.clone(), TagKind::Thinking);
@@ -471,8 +469,9 @@ impl<'a> Parser<'a> {
         self.found.items.push(item);
     }
 
-    fn problem(&mut self, span: Range<usize>, kind: ProblemKind, message: String) {
+    fn problem(&mut self, span: Range<usize>, kind: ProblemKind, message: impl FnOnce() -> String) {
         if self.found.problems.len() < MAX_PROBLEMS {
+            let message = message();
             self.found.problems.push(Problem { span, kind, message });
         } else {
             self.found.more_problems += 1;

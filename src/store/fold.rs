@@ -1,30 +1,39 @@
-//! Takes out of a step's text what stands in it, or in the first step of its block, already.
+//! Takes out of a step's text what was said before, in the step or in its block.
 //!
 //! A step says most things several times: a tool result stands in the operation, in the turn, and
-//! in every later prompt; prompts of a phase begin alike. Folded, a step is a twentieth of its
-//! size, so that a block unpacks in a millisecond whatever the prompts are. The bytes are opaque
-//! here; lines (in JSON: after an escaped line end or a quote) are only where matches are looked for.
+//! in every later prompt; prompts of a phase begin alike; a search finds what it found before. A
+//! block therefore keeps a dictionary: every text once, in the order it came. A step adds what is
+//! new in it and is otherwise a list of copies, so that any step is put together from the
+//! dictionary alone, without the steps before it.
 //!
-//! Folded form: length of the text, then pieces: literal bytes (length, bytes), then a copy
-//! (length, offset in `base` followed by the text so far). Either may be empty.
+//! The bytes are opaque here; lines (in JSON: after an escaped line end or a quote) are only where
+//! matches are looked for.
+//!
+//! Pieces: length of the text; then, until it is reached: bytes that come next in the part's own
+//! stretch of the dictionary, length of a copy, its source (twice the offset in the dictionary
+//! before this part, or twice the offset in the text so far plus one).
 
 use super::wire::{Bytes, MOST, put_u64};
 
-/// Copies shorter than this are not worth their offset.
-const SHORTEST: usize = 32;
+/// Copies shorter than this are left to the compressor, which says them in fewer bytes.
+const SHORTEST: usize = 400;
+/// Bytes by which a place is found again.
+const WINDOW: usize = 128;
 
 /// Where the lines of a text are, by what they begin with.
 struct Places {
     table: Vec<u32>,
     shift: u32,
+    filled: usize,
 }
 
 impl Places {
-    fn for_length(bytes: usize) -> Self {
-        let slots = (bytes / 24).next_power_of_two().clamp(256, 1 << 20);
+    fn with_slots(slots: usize) -> Self {
+        let slots = slots.next_power_of_two().clamp(256, 1 << 22);
         Self {
             table: vec![u32::MAX; slots],
             shift: 64 - slots.trailing_zeros(),
+            filled: 0,
         }
     }
 
@@ -40,98 +49,106 @@ impl Places {
     }
 
     fn put(&mut self, text: &[u8], at: usize) {
-        if let (Some(window), Ok(place)) = (text.get(at..at + SHORTEST), u32::try_from(at)) {
+        if let (Some(window), Ok(place)) = (text.get(at..at + WINDOW), u32::try_from(at)) {
             let slot = self.slot(window);
+            self.filled += usize::from(self.table[slot] == u32::MAX);
             self.table[slot] = place;
         }
     }
 
-    /// The last place whose text begins like `window`, if the table still knows it.
+    /// The last place whose text may begin like `window`.
     fn find(&self, window: &[u8]) -> Option<usize> {
         let place = self.table[self.slot(window)];
         (place != u32::MAX).then_some(place as usize)
     }
 }
 
-/// The first step of a block, ready to be referred to.
-pub(super) struct Base {
-    text: Vec<u8>,
-    places: Places,
-}
-
-impl Base {
-    /// Takes the text in.
-    pub(super) fn new(text: Vec<u8>) -> Self {
-        let mut places = Places::for_length(text.len());
-        for at in anchors(&text) {
-            places.put(&text, at);
-        }
-        Self { text, places }
-    }
-
-    /// Nothing to refer to.
-    pub(super) fn empty() -> Self {
-        Self::new(Vec::new())
-    }
-
-    /// The text.
-    #[cfg(test)]
-    pub(super) fn text(&self) -> &[u8] {
-        &self.text
-    }
-}
-
-/// Offsets where a line or a string begins.
-fn anchors(text: &[u8]) -> impl Iterator<Item = usize> {
-    text.windows(2).enumerate().filter_map(|(at, pair)| match pair {
-        [b'\\', b'n'] => Some(at + 2),
-        [b'"', _] => Some(at + 1),
+/// Offsets from `from` on where a line or a string begins.
+fn anchors(text: &[u8], from: usize) -> impl Iterator<Item = usize> {
+    let start = from.saturating_sub(2);
+    let pairs = text.get(start..).unwrap_or_default().windows(2).enumerate();
+    pairs.filter_map(move |(at, pair)| match pair {
+        [b'\\', b'n'] => Some(start + at + 2),
+        [b'"', _] => Some(start + at + 1),
         _ => None,
     })
 }
 
-/// Folds a text against a base.
-pub(super) fn fold(base: &Base, text: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len() / 8 + 16);
-    put_u64(&mut out, text.len() as u64);
-    let mut own = Places::for_length(text.len());
-    let mut literal_from = 0;
-    let mut free_from = 0;
-    for at in anchors(text) {
-        if at >= free_from && at + SHORTEST <= text.len() {
-            let window = &text[at..at + SHORTEST];
-            let in_own = own.find(window).map(|from| (from, alike(&text[from..at], &text[at..])));
-            let in_base = base
-                .places
-                .find(window)
-                .map(|from| (from, alike(&base.text[from..], &text[at..])));
-            let best = match (in_base, in_own) {
-                (Some(there), Some(here)) if here.1 > there.1 => Some((here.0 + base.text.len(), here.1)),
-                (Some(there), _) => Some(there),
-                (None, Some(here)) => Some((here.0 + base.text.len(), here.1)),
-                (None, None) => None,
-            };
-            if let Some((from, length)) = best.filter(|(_, length)| *length >= SHORTEST) {
-                put_piece(&mut out, &text[literal_from..at], length, from);
-                literal_from = at + length;
-                free_from = at + length;
-            }
+/// Everything a block has said, once.
+pub(super) struct Dictionary {
+    text: Vec<u8>,
+    places: Places,
+}
+
+impl Default for Dictionary {
+    fn default() -> Self {
+        Self {
+            text: Vec::new(),
+            places: Places::with_slots(1 << 12),
         }
-        own.put(text, at);
     }
-    if literal_from < text.len() {
-        put_piece(&mut out, &text[literal_from..], 0, 0);
-    }
-    out
 }
 
-fn put_piece(out: &mut Vec<u8>, literal: &[u8], copied: usize, from: usize) {
-    put_u64(out, literal.len() as u64);
-    out.extend_from_slice(literal);
+impl Dictionary {
+    /// The text.
+    pub(super) fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// Adds a part's stretch as it was written before.
+    pub(super) fn extend(&mut self, stretch: &[u8]) {
+        let from = self.text.len();
+        self.text.extend_from_slice(stretch);
+        let mut all_from = from;
+        if self.places.filled * 2 > self.places.table.len() {
+            self.places = Places::with_slots(self.places.table.len() * 4);
+            all_from = 0;
+        }
+        for at in anchors(&self.text, all_from).filter(|at| *at >= all_from) {
+            self.places.put(&self.text, at);
+        }
+    }
+
+    /// Folds a text: adds to the dictionary what is new in it, and gives the pieces.
+    pub(super) fn fold(&mut self, text: &[u8]) -> Vec<u8> {
+        let mut pieces = Vec::with_capacity(64);
+        put_u64(&mut pieces, text.len() as u64);
+        let mut fresh = Vec::new();
+        let mut own = Places::with_slots(text.len() / 24);
+        let mut done = 0;
+        for at in anchors(text, 0) {
+            if at >= done && at + SHORTEST <= text.len() {
+                let window = &text[at..at + WINDOW];
+                let here = own
+                    .find(window)
+                    .map(|from| (alike(&text[from..at], &text[at..]), from << 1 | 1));
+                let there = self.places.find(window);
+                let there = there.map(|from| (alike(&self.text[from..], &text[at..]), from << 1));
+                let best = here.max(there).filter(|(length, _)| *length >= SHORTEST);
+                if let Some((length, source)) = best {
+                    put_piece(&mut pieces, at - done, length, source);
+                    fresh.extend_from_slice(&text[done..at]);
+                    done = at + length;
+                }
+            }
+            own.put(text, at);
+        }
+        if done < text.len() {
+            put_piece(&mut pieces, text.len() - done, 0, 0);
+            fresh.extend_from_slice(&text[done..]);
+        }
+        self.extend(&fresh);
+        pieces
+    }
+}
+
+fn put_piece(out: &mut Vec<u8>, fresh: usize, copied: usize, source: usize) {
+    put_u64(out, fresh as u64);
     put_u64(out, copied as u64);
-    put_u64(out, from as u64);
+    put_u64(out, source as u64);
 }
 
+/// How many bytes two texts begin with alike.
 fn alike(a: &[u8], b: &[u8]) -> usize {
     let longest = a.len().min(b.len());
     let (a, b) = (&a[..longest], &b[..longest]);
@@ -144,31 +161,35 @@ fn alike(a: &[u8], b: &[u8]) -> usize {
     words + a[words..].iter().zip(&b[words..]).take_while(|(x, y)| x == y).count()
 }
 
-/// Undoes [`fold`]; `None` when the bytes are damaged.
-pub(super) fn unfold(base: &[u8], folded: &[u8]) -> Option<Vec<u8>> {
-    let mut pieces = Bytes(folded);
+/// Puts a text together from the dictionary before its part, the part's own stretch, and the
+/// pieces; `None` when they are damaged.
+pub(super) fn unfold(before: &[u8], mut stretch: &[u8], pieces: &[u8]) -> Option<Vec<u8>> {
+    let mut pieces = Bytes(pieces);
     let length = pieces.len().filter(|n| *n <= MOST)?;
     let mut out: Vec<u8> = Vec::with_capacity(length.min(16 << 20));
     while out.len() < length {
-        let literal = pieces.len()?;
-        out.extend_from_slice(pieces.take(literal)?);
+        let fresh = pieces.len()?;
         let copied = pieces.len()?;
-        let from = pieces.len()?;
-        if literal == 0 && copied == 0 || out.len().checked_add(copied)? > length {
+        let source = pieces.len()?;
+        if fresh == 0 && copied == 0 || fresh > stretch.len() {
             return None;
         }
-        if from < base.len() {
-            out.extend_from_slice(base.get(from..from.checked_add(copied)?)?);
+        let (next, rest) = stretch.split_at(fresh);
+        out.extend_from_slice(next);
+        stretch = rest;
+        if copied > length.checked_sub(out.len())? {
+            return None;
+        }
+        let range = source >> 1..(source >> 1).checked_add(copied)?;
+        if source & 1 == 0 {
+            out.extend_from_slice(before.get(range)?);
+        } else if range.end <= out.len() {
+            out.extend_from_within(range);
         } else {
-            let from = from - base.len();
-            let to = from.checked_add(copied)?;
-            if to > out.len() {
-                return None;
-            }
-            out.extend_from_within(from..to);
+            return None;
         }
     }
-    (out.len() == length && pieces.is_empty()).then_some(out)
+    (out.len() == length && pieces.is_empty() && stretch.is_empty()).then_some(out)
 }
 
 #[cfg(test)]
@@ -176,39 +197,57 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    #[test]
-    fn what_is_said_twice_is_kept_once() {
-        let line = r#"Step 12 action 'Move West': nothing has changed at all\n"#;
-        let first = format!(r#"{{"result":"{0}{0}{0}"}}"#, line);
-        let second = format!(r#"{{"prompt":"before\n{0}{0}{0}after"}}"#, line);
-        let base = Base::new(first.clone().into_bytes());
-        let folded = fold(&base, second.as_bytes());
-        assert!(folded.len() < 60, "{} bytes", folded.len());
-        assert_eq!(unfold(base.text(), &folded).unwrap(), second.as_bytes());
-    }
-
     fn texts() -> impl Strategy<Value = String> {
         let line = prop_oneof![
-            Just(r#"the first line, which is long enough to be found again\n"#.to_owned()),
-            Just(r#"another line that comes up often, with "quotes" in it\n"#.to_owned()),
+            Just(r#"the first line, which is long enough to be found again\n"#.repeat(9)),
+            Just(r#"another line that comes up often, with "quotes" in it\n"#.repeat(12)),
             "[ab\"\\\\n]{0,40}",
         ];
         proptest::collection::vec(line, 0..12).prop_map(|lines| lines.concat())
     }
 
+    #[test]
+    fn what_is_said_twice_is_kept_once() {
+        let lines: String = (0..20)
+            .map(|n| format!(r#"Step {n}, 'Move West': nothing has changed\n"#))
+            .collect();
+        let first = format!(r#"{{"result":"{lines}","results":"{lines}"}}"#);
+        let second = format!(r#"{{"prompt":"before\n{lines}after"}}"#);
+        let mut dictionary = Dictionary::default();
+        dictionary.fold(first.as_bytes());
+        let before = dictionary.text().to_vec();
+        assert!(before.len() < lines.len() + 40, "{} bytes", before.len());
+        let pieces = dictionary.fold(second.as_bytes());
+        let stretch = &dictionary.text()[before.len()..];
+        assert!(stretch.len() + pieces.len() < 60);
+        assert_eq!(unfold(&before, stretch, &pieces).unwrap(), second.as_bytes());
+    }
+
     proptest! {
         #[test]
-        fn unfolding_undoes_folding(base in texts(), text in texts()) {
-            let base = Base::new(base.into_bytes());
-            let folded = fold(&base, text.as_bytes());
-            prop_assert_eq!(unfold(base.text(), &folded), Some(text.clone().into_bytes()));
-            let alone = fold(&Base::empty(), text.as_bytes());
-            prop_assert_eq!(unfold(&[], &alone), Some(text.into_bytes()));
+        fn unfolding_undoes_folding(texts in proptest::collection::vec(texts(), 0..6), again in any::<bool>()) {
+            let mut dictionary = Dictionary::default();
+            let mut parts = Vec::new();
+            for text in &texts {
+                let from = dictionary.text().len();
+                let pieces = dictionary.fold(text.as_bytes());
+                parts.push((from, dictionary.text().len(), pieces));
+                if again {
+                    let mut rebuilt = Dictionary::default();
+                    parts.iter().for_each(|(from, to, _)| rebuilt.extend(&dictionary.text()[*from..*to]));
+                    dictionary = rebuilt;
+                }
+            }
+            let all = dictionary.text();
+            for (text, (from, to, pieces)) in texts.iter().zip(&parts) {
+                let back = unfold(&all[..*from], &all[*from..*to], pieces);
+                prop_assert_eq!(back, Some(text.clone().into_bytes()));
+            }
         }
 
         #[test]
-        fn garbage_does_not_panic(base in texts(), bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
-            let _ = unfold(base.as_bytes(), &bytes);
+        fn garbage_does_not_panic(text in texts(), bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
+            let _ = unfold(text.as_bytes(), b"new text", &bytes);
         }
     }
 }

@@ -10,6 +10,7 @@ mod close;
 pub mod codec;
 mod error;
 mod fold;
+mod grid;
 mod lock;
 mod marks;
 mod memory;

@@ -12,7 +12,7 @@ use super::error::StoreError;
 use super::marks::Sameness;
 use super::memory::{MemoryState, Workbench, replay, unpack_state};
 use super::schema;
-use super::wire::{Bytes, put_u64, unsqueeze};
+use super::wire::unsqueeze;
 use crate::types::{AgentName, EndReason, EpisodeNo, EpisodeState, EpisodeSummary, RunMeta, StepNo};
 
 /// A connection and the name of its file, for messages.
@@ -31,41 +31,6 @@ pub(super) struct EpisodeRow {
     /// Largest step of the last block; -1 for none.
     pub(super) packed_to: i64,
     pub(super) same: Sameness,
-}
-
-/// Where one part of a step is inside its block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub(super) step: StepNo,
-    /// It refers to the block's first part.
-    pub(super) based: bool,
-    /// Bytes, folded.
-    pub(super) length: usize,
-}
-
-/// Packs the places of a block's parts.
-pub(super) fn pack_entries(entries: &[Entry]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(entries.len() * 4);
-    for entry in entries {
-        put_u64(&mut out, u64::from(entry.step.0) << 1 | u64::from(entry.based));
-        put_u64(&mut out, entry.length as u64);
-    }
-    out
-}
-
-/// Undoes [`pack_entries`].
-pub(super) fn unpack_entries(bytes: &[u8]) -> Option<Vec<Entry>> {
-    let mut bytes = Bytes(bytes);
-    let mut entries = Vec::new();
-    while !bytes.is_empty() {
-        let step = bytes.u64()?;
-        entries.push(Entry {
-            step: StepNo(u32::try_from(step >> 1).ok()?),
-            based: step & 1 == 1,
-            length: bytes.len()?,
-        });
-    }
-    Some(entries)
 }
 
 const EPISODE_COLUMNS: &str = "episode, seed, agent, memory_root, steps, last_step, packed_to, reward, progression, \

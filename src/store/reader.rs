@@ -9,16 +9,15 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
-use super::block::Block;
+use super::block::{Block, Part};
 use super::cache::Cache;
-use super::codec::{self, CodecError, FORMAT, Who};
+use super::codec::{self, CodecError, FORMAT, Text, Who};
 use super::error::StoreError;
-use super::fold::unfold;
 use super::marks::{self, StepMark};
 use super::memory::MemoryState;
-use super::query::{EpisodeRow, File, unpack_entries};
+use super::query::{EpisodeRow, File};
 use super::schema;
 use super::wire::unsqueeze;
 use crate::types::{EpisodeNo, EpisodeSummary, Event, RunMeta, StepNo, StepRecord};
@@ -38,6 +37,28 @@ pub struct Reader {
     finished: bool,
     blocks: RefCell<Cache<(EpisodeNo, StepNo), Block>>,
     states: RefCell<Cache<(EpisodeNo, StepNo), MemoryState>>,
+    newest: RefCell<Newest>,
+}
+
+/// The steps of an episode that are not packed yet, as far as they were read.
+struct Newest {
+    episode: EpisodeNo,
+    /// How far the episode was packed then; -2 before the first look.
+    packed_to: i64,
+    /// The last row that was read.
+    last: i64,
+    block: Block,
+}
+
+impl Newest {
+    fn of(episode: EpisodeNo, packed_to: i64) -> Self {
+        Self {
+            episode,
+            packed_to,
+            last: 0,
+            block: Block::default(),
+        }
+    }
 }
 
 impl Reader {
@@ -60,6 +81,7 @@ impl Reader {
             finished,
             blocks: RefCell::new(Cache::new(CACHED_BLOCKS)),
             states: RefCell::new(Cache::new(CACHED_MEMORY)),
+            newest: RefCell::new(Newest::of(EpisodeNo(0), -2)),
         })
     }
 
@@ -192,7 +214,7 @@ impl Reader {
             for row in rows {
                 let text = unsqueeze(&row.map_err(fail)?)
                     .ok_or_else(|| file.corrupt("an event of the run does not unpack"))?;
-                self.parse(&text, EpisodeNo(0), StepNo(0), &nobody, &mut events)?;
+                self.parse(lines(&text), &[], Default::default(), &nobody, &mut events)?;
             }
             Ok(events)
         })
@@ -220,43 +242,65 @@ impl Reader {
         })?;
         let mut events = Vec::new();
         for text in texts {
-            self.parse(&text, episode, step, &row.who, &mut events)?;
+            self.parse(lines(&text.lines), &text.grids, (episode, step), &row.who, &mut events)?;
         }
         Ok(events)
     }
 
     /// The stored text of a step, one item a commit.
-    pub(super) fn texts(&self, file: File<'_>, row: &EpisodeRow, step: StepNo) -> Result<Vec<Vec<u8>>, StoreError> {
+    pub(super) fn texts(&self, file: File<'_>, row: &EpisodeRow, step: StepNo) -> Result<Vec<Text>, StoreError> {
         let episode = row.summary.episode;
         let broken = || file.corrupt(format!("step {step} of episode {episode} does not unpack"));
-        let mut texts = if i64::from(step.0) <= row.packed_to {
-            match self.block(file, episode, step)? {
+        let fail = |error: rusqlite::Error| file.fail(&error);
+        let texts = if i64::from(step.0) > row.packed_to {
+            self.newest(file, row, step)?
+        } else {
+            let mut texts = match self.block(file, episode, step)? {
                 Some(block) => block.texts(step).ok_or_else(broken)?,
                 None => Vec::new(),
+            };
+            let mut query = file
+                .conn
+                .prepare_cached("SELECT data FROM parts WHERE episode = ?1 AND step = ?2 AND late = 1 ORDER BY id")
+                .map_err(fail)?;
+            let rows = query
+                .query_map(params![episode.0, step.0], |row| row.get::<_, Vec<u8>>(0))
+                .map_err(fail)?;
+            for data in rows {
+                let part = unsqueeze(&data.map_err(fail)?).and_then(|data| Part::from_bytes(&data));
+                texts.push(part.and_then(|part| part.text()).ok_or_else(broken)?);
             }
-        } else {
-            Vec::new()
+            texts
         };
-        let fail = |error: rusqlite::Error| file.fail(&error);
-        let mut query = file
-            .conn
-            .prepare_cached("SELECT based, data FROM parts WHERE episode = ?1 AND step = ?2 ORDER BY id")
-            .map_err(fail)?;
-        let rows = query
-            .query_map(params![episode.0, step.0], |row| {
-                Ok((row.get::<_, bool>(0)?, row.get::<_, Vec<u8>>(1)?))
-            })
-            .map_err(fail)?;
-        for part in rows {
-            let (based, data) = part.map_err(fail)?;
-            let folded = unsqueeze(&data).ok_or_else(broken)?;
-            let base = if based { open_base(file, episode)? } else { Vec::new() };
-            texts.push(unfold(&base, &folded).ok_or_else(broken)?);
-        }
         if texts.is_empty() {
             return Err(file.no_step(row, step));
         }
         Ok(texts)
+    }
+
+    /// A step that is not packed yet. Rows that were read before are not read again.
+    fn newest(&self, file: File<'_>, row: &EpisodeRow, step: StepNo) -> Result<Vec<Text>, StoreError> {
+        let episode = row.summary.episode;
+        let fail = |error: rusqlite::Error| file.fail(&error);
+        let broken = || file.corrupt(format!("the newest steps of episode {episode} do not unpack"));
+        let mut newest = self.newest.borrow_mut();
+        if (newest.episode, newest.packed_to) != (episode, row.packed_to) {
+            *newest = Newest::of(episode, row.packed_to);
+        }
+        let mut query = file
+            .conn
+            .prepare_cached("SELECT id, step, data FROM parts WHERE episode = ?1 AND late = 0 AND id > ?2 ORDER BY id")
+            .map_err(fail)?;
+        let mut rows = query.query(params![episode.0, newest.last]).map_err(fail)?;
+        while let Some(row) = rows.next().map_err(fail)? {
+            let data = row.get_ref(2).and_then(|data| Ok(data.as_blob()?)).map_err(fail)?;
+            let part = unsqueeze(data)
+                .and_then(|data| Part::from_bytes(&data))
+                .ok_or_else(broken)?;
+            newest.block.push(StepNo(row.get(1).map_err(fail)?), &part);
+            newest.last = row.get(0).map_err(fail)?;
+        }
+        newest.block.texts(step).ok_or_else(broken)
     }
 
     /// The block that holds a step.
@@ -270,7 +314,7 @@ impl Reader {
         let mut query = file
             .conn
             .prepare_cached(
-                "SELECT first, last, entries, data FROM blocks WHERE episode = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1",
+                "SELECT first, last, places, dictionary, pieces FROM blocks WHERE episode = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1",
             )
             .map_err(fail)?;
         let mut rows = query.query(params![episode.0, step.0]).map_err(fail)?;
@@ -284,37 +328,38 @@ impl Reader {
         if let Some(block) = self.blocks.borrow_mut().get(&(episode, first)) {
             return Ok(Some(block));
         }
-        let entries = row
-            .get_ref(2)
-            .and_then(|entries| Ok(entries.as_blob()?))
-            .map_err(fail)?;
-        let data = row.get_ref(3).and_then(|data| Ok(data.as_blob()?)).map_err(fail)?;
-        let block = Block::unpack(entries, data).ok_or_else(|| {
-            file.corrupt(format!(
-                "the block of step {first} of episode {episode} does not unpack"
-            ))
-        })?;
+        let column = |at: usize| {
+            let data = row.get_ref(at).and_then(|data| Ok(data.as_blob()?)).map_err(fail)?;
+            unsqueeze(data).ok_or_else(|| {
+                file.corrupt(format!(
+                    "the block of step {first} of episode {episode} does not unpack"
+                ))
+            })
+        };
+        let block = Block::from_columns(&column(2)?, column(3)?, column(4)?)
+            .ok_or_else(|| file.corrupt(format!("the block of step {first} of episode {episode} is not whole")))?;
         let bytes = block.bytes();
         Ok(Some(self.blocks.borrow_mut().put((episode, first), block, bytes)))
     }
 
-    pub(super) fn parse(
+    pub(super) fn parse<'t>(
         &self,
-        text: &[u8],
-        episode: EpisodeNo,
-        step: StepNo,
+        lines: impl Iterator<Item = &'t [u8]>,
+        grids: &[Vec<u8>],
+        (episode, step): (EpisodeNo, StepNo),
         who: &Who,
         events: &mut Vec<Event>,
     ) -> Result<(), StoreError> {
-        for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            let event = codec::decode_line(line, episode, step, who, &self.meta).map_err(|error| match error {
-                CodecError::Newer { theirs } => StoreError::Newer {
-                    path: self.path.clone(),
-                    theirs,
-                    ours: FORMAT,
-                },
-                error => StoreError::corrupt(&self.path, format!("step {step} of episode {episode}: {error}")),
-            })?;
+        for line in lines {
+            let event =
+                codec::decode_line(line, grids, episode, step, who, &self.meta).map_err(|error| match error {
+                    CodecError::Newer { theirs } => StoreError::Newer {
+                        path: self.path.clone(),
+                        theirs,
+                        ours: FORMAT,
+                    },
+                    error => StoreError::corrupt(&self.path, format!("step {step} of episode {episode}: {error}")),
+                })?;
             events.push(event);
         }
         Ok(())
@@ -367,6 +412,11 @@ impl Iterator for EpisodeEvents<'_> {
     }
 }
 
+/// The lines of a stored text.
+pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
+}
+
 fn data_version(file: File<'_>) -> Result<i64, StoreError> {
     file.conn
         .query_row("PRAGMA data_version", [], |row| row.get(0))
@@ -383,18 +433,6 @@ fn is_live(file: File<'_>) -> bool {
         .conn
         .query_row("PRAGMA journal_mode", [], |row| row.get::<_, String>(0));
     mode.is_ok_and(|mode| mode.eq_ignore_ascii_case("wal"))
-}
-
-/// The text that the newest steps refer to.
-fn open_base(file: File<'_>, episode: EpisodeNo) -> Result<Vec<u8>, StoreError> {
-    let broken = || file.corrupt(format!("the newest steps of episode {episode} do not unpack"));
-    let data: Option<Vec<u8>> = file
-        .conn
-        .prepare_cached("SELECT data FROM parts WHERE episode = ?1 AND late = 0 ORDER BY id LIMIT 1")
-        .and_then(|mut query| query.query_row([episode.0], |row| row.get(0)).optional())
-        .map_err(|error| file.fail(&error))?;
-    let folded = unsqueeze(&data.ok_or_else(broken)?).ok_or_else(broken)?;
-    unfold(&[], &folded).ok_or_else(broken)
 }
 
 fn read_marks(file: File<'_>, episode: EpisodeNo, from: StepNo) -> Result<Vec<StepMark>, StoreError> {
@@ -441,17 +479,15 @@ pub(super) fn recorded_steps(file: File<'_>, episode: EpisodeNo) -> Result<Vec<S
     let mut steps = Vec::new();
     let mut query = file
         .conn
-        .prepare_cached("SELECT entries FROM blocks WHERE episode = ?1 ORDER BY first")
+        .prepare_cached("SELECT places FROM blocks WHERE episode = ?1 ORDER BY first")
         .map_err(fail)?;
     let mut rows = query.query([episode.0]).map_err(fail)?;
     while let Some(row) = rows.next().map_err(fail)? {
-        let entries = row
-            .get_ref(0)
-            .and_then(|entries| Ok(entries.as_blob()?))
-            .map_err(fail)?;
-        let entries = unpack_entries(entries)
+        let places = row.get_ref(0).and_then(|places| Ok(places.as_blob()?)).map_err(fail)?;
+        let block = unsqueeze(places)
+            .and_then(|places| Block::steps(&places))
             .ok_or_else(|| file.corrupt(format!("a block of episode {episode} does not unpack")))?;
-        steps.extend(entries.iter().map(|entry| entry.step));
+        steps.extend(block);
     }
     let mut query = file
         .conn

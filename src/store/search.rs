@@ -12,7 +12,7 @@ use std::sync::mpsc;
 use regex::{Regex, RegexBuilder, bytes};
 
 use super::error::StoreError;
-use super::reader::{Reader, recorded_steps};
+use super::reader::{Reader, lines, recorded_steps};
 use crate::jobs::Cancel;
 use crate::types::{Body, EpisodeNo, Phase, StepNo, TurnNo};
 
@@ -169,12 +169,8 @@ impl Reader {
         })?;
         for text in &texts {
             let mut events = Vec::new();
-            for line in text
-                .split(|byte| *byte == b'\n')
-                .filter(|line| needle.stored.is_match(line))
-            {
-                self.parse(line, episode, step, &who, &mut events)?;
-            }
+            let found = lines(&text.lines).filter(|line| needle.stored.is_match(line));
+            self.parse(found, &text.grids, (episode, step), &who, &mut events)?;
             for event in events {
                 look(&event.body, &mut |place, text| {
                     if let Some(excerpt) = needle.excerpt(text) {

@@ -107,7 +107,7 @@ pub(super) fn turn(phase: Phase, prompt: &str, response: &str) -> Turn {
         cached_tokens: 60,
         completion_tokens: 7,
         prompt_ms: 0.1,
-        ms: 12.345_678_901_234_567,
+        ms: 12.34,
         sampling: Sampling::default(),
         grammar: true,
         stop: StopReason::End,
@@ -188,6 +188,9 @@ pub(super) fn any_body() -> impl Strategy<Value = Body> {
             Just(1.0 / 22.0)
         ]
     };
+    // Durations are kept to four digits.
+    let duration = || (0u32..10_000, -2i32..4).prop_map(|(digits, tens)| f64::from(digits) * 10f64.powi(tens));
+    let duration = move || duration().prop_map(|ms| format!("{ms:.3e}").parse::<f64>().unwrap());
     let phase = || prop_oneof![Just(Phase::Log), Just(Phase::Plan)];
     prop_oneof![
         (any::<u64>(), text(), text()).prop_map(|(seed, path, file)| Body::EpisodeStarted {
@@ -200,7 +203,7 @@ pub(super) fn any_body() -> impl Strategy<Value = Body> {
             frame.info = serde_json::json!({ "n": number });
             Body::Observed { frame: Arc::new(frame) }
         }),
-        (phase(), text(), text(), any::<u32>(), number()).prop_map(|(phase, prompt, response, tokens, ms)| {
+        (phase(), text(), text(), any::<u32>(), duration()).prop_map(|(phase, prompt, response, tokens, ms)| {
             let mut turn = turn(phase, &prompt.repeat(10), &response);
             turn.prompt_tokens = tokens;
             turn.ms = ms;
@@ -212,8 +215,8 @@ pub(super) fn any_body() -> impl Strategy<Value = Body> {
         text().prop_map(|text| acted(&text)),
         (text(), text()).prop_map(|(raw, reason)| Body::ActionRejected { raw, reason }),
         number().prop_map(finished),
-        (number(), text()).prop_map(|(ms, text)| Body::StepFinished {
-            reward: ms,
+        (number(), duration(), text()).prop_map(|(reward, ms, text)| Body::StepFinished {
+            reward,
             terminated: true,
             truncated: true,
             progression: 0.5,

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, params};
 
-use super::block::OpenBlock;
-use super::codec::{self, CodecError, Who};
+use super::block::{OpenBlock, Part};
+use super::codec::{self, CodecError, Text, Who};
 use super::error::StoreError;
 use super::lock::Lock;
 use super::marks::{self, Sameness, StepMark};
@@ -33,6 +33,8 @@ pub struct Writer {
     conn: Connection,
     meta: RunMeta,
     episodes: BTreeMap<EpisodeNo, Episode>,
+    /// Steps of a full block.
+    block_steps: usize,
     /// A commit failed: what is kept here may be ahead of the file.
     stale: bool,
     _lock: Lock,
@@ -78,6 +80,7 @@ impl Writer {
             conn,
             meta: meta.clone(),
             episodes: BTreeMap::new(),
+            block_steps: schema::BLOCK_STEPS,
             stale: false,
             _lock: lock,
         })
@@ -102,11 +105,34 @@ impl Writer {
             conn,
             meta,
             episodes: BTreeMap::new(),
+            block_steps: schema::BLOCK_STEPS,
             stale: true,
             _lock: lock,
         };
         writer.load()?;
         Ok(writer)
+    }
+
+    /// Packs after fewer steps, so that small tests pack too.
+    #[cfg(test)]
+    pub(super) fn with_block_steps(mut self, steps: usize) -> Self {
+        self.block_steps = steps;
+        self
+    }
+
+    /// Makes the disk as large as that.
+    #[cfg(test)]
+    pub(super) fn limit_pages(&self, pages: u32) {
+        let set = format!("PRAGMA max_page_count = {pages}");
+        assert!(self.conn.query_row(&set, [], |_| Ok(())).is_ok());
+    }
+
+    /// Leaves a transaction half done.
+    #[cfg(test)]
+    pub(super) fn begin_for_tests(&self) {
+        let half =
+            "BEGIN IMMEDIATE; PRAGMA cache_size = 1; DELETE FROM episodes; DELETE FROM blocks; DELETE FROM parts";
+        assert!(self.conn.execute_batch(half).is_ok());
     }
 
     /// The run's constants.
@@ -229,7 +255,7 @@ impl Writer {
             agent: "".into(),
             memory_root: "".into(),
         };
-        let mut line = Vec::new();
+        let mut line = Text::default();
         match &event.body {
             Body::RunStarted { meta } if **meta == self.meta => {
                 codec::encode_run_started(&event.at, &nobody, &mut line)
@@ -239,7 +265,7 @@ impl Writer {
         .map_err(|error| unstorable(&event.at, &error))?;
         self.conn
             .prepare_cached("INSERT INTO run_events (line) VALUES (?1)")
-            .and_then(|mut insert| insert.execute([pressed_raw(&line, ROW_LEVEL)?]))
+            .and_then(|mut insert| insert.execute([pressed_raw(&line.lines, ROW_LEVEL)?]))
             .map(|_| ())
             .map_err(|error| self.fail(&error))
     }
@@ -258,7 +284,7 @@ impl Writer {
             && self
                 .episodes
                 .get(&number)
-                .is_some_and(|episode| episode.open.is_full_before(step))
+                .is_some_and(|episode| episode.open.is_full_before(step, self.block_steps))
         {
             self.pack(number)?;
         }
@@ -268,13 +294,11 @@ impl Writer {
         };
         episode.last_step = episode.last_step.max(i64::from(step.0));
 
-        let mut text = Vec::new();
+        let mut text = Text::default();
         let mut changes = Vec::new();
         let mut mark = StepMark::empty(step);
         for event in events {
-            codec::check(&event.body)
-                .and_then(|()| codec::encode(event, &episode.who, &mut text))
-                .map_err(|error| unstorable(&event.at, &error))?;
+            codec::encode(event, &episode.who, &mut text).map_err(|error| unstorable(&event.at, &error))?;
             mark.take(&event.body, &mut episode.same);
             episode.count(&event.body);
             if let Body::EpisodeStarted { inherited, .. } = &event.body {
@@ -291,21 +315,20 @@ impl Writer {
             }
         }
         let part = if late {
-            OpenBlock::alone(&text)
+            Part::alone(&text)
         } else {
-            episode.open.add(step, text, &mark)
+            episode.open.add(step, &text, &mark)
         };
         episode.open.add_changes(&changes);
         conn.prepare_cached(
-            "INSERT INTO parts (episode, step, late, based, data, mark, changes) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "INSERT INTO parts (episode, step, late, data, mark, changes) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )
         .and_then(|mut insert| {
             insert.execute(params![
                 number.0,
                 step.0,
                 late,
-                part.based,
-                pressed_raw(&part.folded, ROW_LEVEL)?,
+                pressed_raw(&part.to_bytes(), ROW_LEVEL)?,
                 marks::pack(std::slice::from_ref(&mark)),
                 changes
             ])
@@ -323,13 +346,15 @@ impl Writer {
         let open = std::mem::take(&mut episode.open);
         let mut write = || -> rusqlite::Result<()> {
             if let Some((first, last)) = open.range() {
-                conn.prepare_cached("INSERT INTO blocks VALUES (?1, ?2, ?3, ?4, ?5)")?
+                let (places, dictionary, pieces) = open.block().columns();
+                conn.prepare_cached("INSERT INTO blocks VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
                     .execute(params![
                         number.0,
                         first.0,
                         last.0,
-                        open.packed_entries(),
-                        pressed_raw(open.data(), BLOCK_LEVEL)?
+                        pressed_raw(&places, BLOCK_LEVEL)?,
+                        pressed_raw(dictionary, BLOCK_LEVEL)?,
+                        pressed_raw(&pieces, BLOCK_LEVEL)?
                     ])?;
                 conn.prepare_cached("INSERT INTO marks VALUES (?1, ?2, ?3, ?4)")?
                     .execute(params![
@@ -351,7 +376,7 @@ impl Writer {
             conn.prepare_cached("UPDATE parts SET changes = x'' WHERE episode = ?1 AND length(changes) > 0")?
                 .execute([number.0])?;
             let (count, bytes) = episode.since;
-            if count >= KEYFRAME_CHANGES || bytes * 2 >= episode.memory.bytes().max(8 << 10) {
+            if count >= KEYFRAME_CHANGES || bytes >= episode.memory.bytes().max(8 << 10) {
                 let last = StepNo(u32::try_from(episode.last_step.max(0)).unwrap_or(u32::MAX));
                 let state = episode.memory.clone().into_state(last);
                 conn.prepare_cached("INSERT INTO keyframes VALUES (?1, ?2, ?3, ?4)")?
@@ -436,7 +461,7 @@ impl Episode {
             packed_to: row.packed_to,
             same: row.same,
             // Not known any more: a keyframe comes early rather than late.
-            since: (0, memory.bytes() / 2),
+            since: (0, memory.bytes()),
             open,
             memory,
         }

@@ -62,13 +62,8 @@ pub(crate) enum Data {
     },
     /// A run was opened.
     Opened(Box<Opened>),
-    /// A run or a file could not be opened.
-    OpenFailed {
-        /// Which.
-        path: PathBuf,
-        /// Cause and next step.
-        message: String,
-    },
+    /// A run could not be opened: cause and next step.
+    OpenFailed(String),
     /// More of the timeline.
     Timeline(Timeline),
     /// A step.
@@ -94,6 +89,8 @@ pub(crate) enum Data {
         /// Cells, oldest first.
         cells: Vec<(i32, i32)>,
     },
+    /// Who wrote the lines of a memory file.
+    Blame(Box<BlameView>),
     /// A search goes on.
     Search(SearchNews),
     /// The difference between two scaffolds.
@@ -159,6 +156,15 @@ pub(crate) enum Effect {
         episode: EpisodeNo,
         /// The last step.
         step: StepNo,
+    },
+    /// Find out who wrote the lines of a memory file.
+    LoadBlame {
+        /// Episode.
+        episode: EpisodeNo,
+        /// The step as of which.
+        step: StepNo,
+        /// The file.
+        path: String,
     },
     /// Search the run.
     Search {
@@ -344,6 +350,30 @@ fn changed_lines(old: &str, new: &str) -> (Vec<Range<usize>>, usize) {
         }
     }
     (changed, removed)
+}
+
+/// Who wrote the lines of a memory file, as of a step.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct BlameView {
+    /// Episode.
+    pub(crate) episode: EpisodeNo,
+    /// Step.
+    pub(crate) step: StepNo,
+    /// File.
+    pub(crate) path: String,
+    /// One entry a line.
+    pub(crate) lines: Vec<BlameLine>,
+}
+
+/// Who wrote a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BlameLine {
+    /// The step that wrote it; `None` when it was there from the start.
+    pub(crate) step: Option<StepNo>,
+    /// `L` or `P` for the phase, `H` for a person, `S` for the scaffold.
+    pub(crate) by: char,
+    /// How often it was read since.
+    pub(crate) reads: usize,
 }
 
 /// A line of the list of runs.

@@ -104,6 +104,7 @@ impl Edge {
             Effect::Load(request) => self.ask(Request::Load(request)),
             Effect::LoadTimeline { episode, from } => self.ask(Request::Timeline { episode, from }),
             Effect::LoadTrail { episode, step } => self.ask(Request::Trail { episode, step }),
+            Effect::LoadBlame { episode, step, path } => self.ask(Request::Blame { episode, step, path }),
             Effect::Search { path, text } => {
                 self.search.cancel();
                 self.search = Cancel::new();

@@ -42,6 +42,8 @@ pub(crate) struct Inspector {
     pub(crate) answer: Document,
     /// Where they are scrolled to.
     pub(crate) scroll: [Scroll; 2],
+    /// Where in the prompt the last message begins, until it was scrolled to.
+    pub(crate) newest: Option<usize>,
 }
 
 impl Inspector {
@@ -56,6 +58,7 @@ impl Inspector {
         let turn = record.turns().nth(index)?.clone();
         let prompt = text_of(&turn.prompt);
         let prompt_spans = spans(&prompt, theme, vocabulary);
+        let newest = last_message(&prompt);
         let mut answer = text_of(&turn.response);
         let mut answer_spans = spans(&answer, theme, vocabulary);
         if !turn.tool_results.is_empty() {
@@ -74,13 +77,8 @@ impl Inspector {
             part: Part::default(),
             prompt: Document::new(prompt, prompt_spans, 80),
             answer: Document::new(answer, answer_spans, 80),
-            scroll: [
-                Scroll {
-                    top: usize::MAX,
-                    selected: 0,
-                },
-                Scroll::default(),
-            ],
+            scroll: [Scroll::default(); 2],
+            newest: Some(newest),
             turn,
         })
     }
@@ -134,11 +132,17 @@ pub(crate) fn areas(body: Rect) -> [Rect; 2] {
 /// A text of many lines that cannot hurt the terminal.
 pub(crate) fn text_of(text: &str) -> String {
     let text = sanitize::clean(text);
-    if text.contains('\t') {
-        text.replace('\t', "    ")
-    } else {
-        text.into_owned()
-    }
+    if text.contains('\t') { text.replace('\t', "    ") } else { text.into_owned() }
+}
+
+/// Where the last message of the person's side begins: what is new in a prompt.
+fn last_message(prompt: &str) -> usize {
+    const SIGNS: [&str; 5] = ["<|im_start|>user", "\n[user]\n", "<|user|>", "<|start_header_id|>user", "[INST]"];
+    SIGNS
+        .iter()
+        .filter_map(|sign| prompt.rfind(sign))
+        .max()
+        .map_or(0, |at| if prompt[at..].starts_with('\n') { at + 1 } else { at })
 }
 
 /// Styles of the tags and of the chat template's own marks.
@@ -182,6 +186,15 @@ fn template_marks(text: &str) -> Vec<Range<usize>> {
         }
         from = if is_mark { end } else { start + 2 };
     }
+    // What a back end without a template writes.
+    for name in ["[system]\n", "[user]\n", "[assistant]\n"] {
+        for (start, _) in text.match_indices(name) {
+            if start == 0 || text.as_bytes().get(start - 1) == Some(&b'\n') {
+                marks.push(start..start + name.len() - 1);
+            }
+        }
+    }
+    marks.sort_by_key(|range| range.start);
     marks
 }
 
@@ -211,5 +224,9 @@ mod tests {
         let text = "<|im_start|>user\n<|READ|>a<|END|><|im_end|>";
         let found: Vec<_> = template_marks(text).into_iter().map(|range| &text[range]).collect();
         assert_eq!(found, ["<|im_start|>", "<|im_end|>"]);
+        let text = "[system]\nRules.\n\n[user]\nPHASE: LOG\n";
+        assert_eq!(template_marks(text), [0..8, 17..23]);
+        assert_eq!(last_message(text), 17);
+        assert_eq!(last_message("plain"), 0);
     }
 }

@@ -83,11 +83,7 @@ pub(crate) struct WatchLayout {
 impl WatchLayout {
     /// The inside of a pane; empty when it does not show.
     pub(crate) fn inner(&self, pane: Pane) -> Rect {
-        let area = self
-            .panes
-            .iter()
-            .find(|(shown, _)| *shown == pane)
-            .map(|(_, area)| *area);
+        let area = self.panes.iter().find(|(shown, _)| *shown == pane).map(|(_, area)| *area);
         match area {
             Some(area) if self.bordered => shrink(area),
             Some(area) => area,
@@ -178,7 +174,7 @@ fn side_by_side(body: Rect) -> Vec<(Pane, Rect)> {
 
 fn two_by_two(body: Rect) -> Vec<(Pane, Rect)> {
     let left = (body.width * 44 / 100).max(40);
-    let game = (body.height * 55 / 100).clamp(16, 26).min(body.height);
+    let game = body.height.saturating_sub(10).clamp(16, 24).min(body.height);
     let actions = body.height * 60 / 100;
     let part = |x: u16, width: u16, y: u16, height: u16| Rect::new(body.x + x, body.y + y, width, height);
     let right = body.width - left;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
+use super::blame::Fold;
 use super::data::{Data, Effect, Event, LoadRequest, MemoryView, Opened, Timeline};
 use crate::store::{Reader, StoreError};
 use crate::types::{EpisodeNo, StepNo, StepRecord, View};
@@ -40,6 +41,15 @@ pub(super) enum Request {
         /// The first that is not known.
         from: StepNo,
     },
+    /// Who wrote the lines of a file.
+    Blame {
+        /// Episode.
+        episode: EpisodeNo,
+        /// As of this step.
+        step: StepNo,
+        /// File.
+        path: String,
+    },
     /// Where the agent was.
     Trail {
         /// Episode.
@@ -65,6 +75,7 @@ struct Loader {
     events: Sender<Event>,
     open: Option<Open>,
     around: VecDeque<(EpisodeNo, StepNo)>,
+    blame: Option<(EpisodeNo, StepNo, String)>,
 }
 
 struct Open {
@@ -73,6 +84,7 @@ struct Open {
     episode: EpisodeNo,
     known: u32,
     positions: BTreeMap<(EpisodeNo, StepNo), (i32, i32)>,
+    fold: Fold,
 }
 
 impl Loader {
@@ -81,6 +93,7 @@ impl Loader {
             events,
             open: None,
             around: VecDeque::new(),
+            blame: None,
         }
     }
 
@@ -90,7 +103,7 @@ impl Loader {
 
     /// One round: all wishes that wait, or one of the steps around the cursor, or a look for news.
     fn turn(&mut self, requests: &Receiver<Request>) -> Result<(), Gone> {
-        if self.around.is_empty() {
+        if self.around.is_empty() && self.blame.is_none() {
             let grows = self.open.as_ref().is_some_and(|open| !open.reader.is_finished());
             let first = if grows {
                 match requests.recv_timeout(POLL) {
@@ -107,10 +120,10 @@ impl Loader {
             Ok(first) => self.serve(first, requests),
             Err(crossbeam_channel::TryRecvError::Disconnected) => Err(Gone),
             Err(crossbeam_channel::TryRecvError::Empty) => {
-                if let Some((episode, step)) = self.around.pop_front() {
-                    self.step(episode, step)?;
+                match self.around.pop_front() {
+                    Some((episode, step)) => self.step(episode, step),
+                    None => self.some_blame(),
                 }
-                Ok(())
             }
         }
     }
@@ -127,6 +140,7 @@ impl Loader {
                 Request::Load(request) => load = Some(request),
                 Request::Timeline { episode, from } => timeline = Some((episode, from)),
                 Request::Trail { episode, step } => trail = Some((episode, step)),
+                Request::Blame { episode, step, path } => self.blame = Some((episode, step, path)),
             }
         }
         if let Some((episode, from)) = timeline {
@@ -147,6 +161,7 @@ impl Loader {
 
     fn open(&mut self, path: PathBuf, episode: EpisodeNo, step: Option<StepNo>) -> Result<(), Gone> {
         self.around.clear();
+        self.blame = None;
         match opened(self.open.take(), path.clone(), episode) {
             Ok((open, timeline)) => {
                 let meta = Arc::new(open.reader.meta().clone());
@@ -158,10 +173,7 @@ impl Loader {
                     step,
                 })))
             }
-            Err(error) => self.send(Data::OpenFailed {
-                path,
-                message: error.to_string(),
-            }),
+            Err(error) => self.send(Data::OpenFailed(error.to_string())),
         }
     }
 
@@ -214,12 +226,7 @@ impl Loader {
                 Err(error) => self.send(Data::Failed(error.to_string()))?,
             }
         }
-        let mut steps: Vec<u32> = request
-            .around
-            .into_iter()
-            .flatten()
-            .filter(|other| *other != step.0)
-            .collect();
+        let mut steps: Vec<u32> = request.around.into_iter().flatten().filter(|other| *other != step.0).collect();
         // The nearest first, and what lies ahead before what lies behind.
         steps.sort_by_key(|other| (other.abs_diff(step.0), *other < step.0));
         self.around = steps.into_iter().map(|step| (episode, StepNo(step))).collect();
@@ -243,6 +250,19 @@ impl Loader {
         })
     }
 
+    /// Some more steps of the fold that tells who wrote what; the answer when it is there.
+    fn some_blame(&mut self) -> Result<(), Gone> {
+        let (Some(open), Some((episode, step, path))) = (&mut self.open, self.blame.take()) else {
+            return Ok(());
+        };
+        if !open.fold.advance(&open.reader, episode, step) {
+            self.blame = Some((episode, step, path));
+            return Ok(());
+        }
+        let view = open.fold.view(episode, step, path);
+        self.send(Data::Blame(Box::new(view)))
+    }
+
     fn trail(&mut self, episode: EpisodeNo, step: StepNo) -> Result<(), Gone> {
         let Some(open) = &mut self.open else {
             return Ok(());
@@ -257,11 +277,7 @@ impl Loader {
 
 impl Open {
     fn refresh(&mut self) -> Result<bool, StoreError> {
-        if self.reader.is_finished() {
-            Ok(false)
-        } else {
-            self.reader.refresh()
-        }
+        if self.reader.is_finished() { Ok(false) } else { self.reader.refresh() }
     }
 }
 
@@ -275,6 +291,7 @@ fn opened(before: Option<Open>, path: PathBuf, episode: EpisodeNo) -> Result<(Op
             episode,
             known: 0,
             positions: BTreeMap::new(),
+            fold: Fold::default(),
         },
     };
     open.refresh()?;
@@ -310,11 +327,7 @@ pub(super) fn memory_view(reader: &Reader, episode: EpisodeNo, step: StepNo) -> 
         Some(before) => Some(reader.memory_at(episode, before)?),
         None => None,
     };
-    Ok(MemoryView::new(
-        step,
-        before.as_deref().map(|state| &state.files),
-        &now.files,
-    ))
+    Ok(MemoryView::new(step, before.as_deref().map(|state| &state.files), &now.files))
 }
 
 /// Cells the agent came through, oldest first.
@@ -352,15 +365,16 @@ pub(super) fn read(reader: &Reader, effect: Effect) -> Vec<Data> {
                     record: Arc::new(record),
                 })
                 .collect();
-            out.extend(
-                memory_view(reader, episode, request.step)
-                    .ok()
-                    .map(|view| Data::Memory {
-                        episode,
-                        view: Arc::new(view),
-                    }),
-            );
+            out.extend(memory_view(reader, episode, request.step).ok().map(|view| Data::Memory {
+                episode,
+                view: Arc::new(view),
+            }));
             out
+        }
+        Effect::LoadBlame { episode, step, path } => {
+            let mut fold = Fold::default();
+            while !fold.advance(reader, episode, step) {}
+            vec![Data::Blame(Box::new(fold.view(episode, step, path)))]
         }
         Effect::LoadTrail { episode, step } => vec![Data::Trail {
             episode,

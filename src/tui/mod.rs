@@ -8,6 +8,7 @@
 
 mod app;
 pub mod bench;
+mod blame;
 mod cache;
 mod data;
 mod edge;

@@ -114,9 +114,7 @@ impl Picker {
         let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
         let fits = |entry: &&Entry| {
             let text = format!("{} {}", entry.place, entry.help).to_lowercase();
-            words
-                .iter()
-                .all(|word| text.contains(word) || entry.keys.to_lowercase() == *word)
+            words.iter().all(|word| text.contains(word) || entry.keys.to_lowercase() == *word)
         };
         step.into_iter()
             .chain(self.entries.iter().filter(fits).cloned())
@@ -167,7 +165,7 @@ impl Confirm {
     pub(crate) fn text(self) -> (&'static str, [&'static str; 3]) {
         match self {
             Self::QuitWhileLive => (
-                "A run is being played. Quit?",
+                "A run is still running. Quit?",
                 [
                     "The step under way is dropped; every step before it is saved.",
                     "`automem resume RUN` goes on with it later.",

@@ -59,7 +59,9 @@ impl ChatModel for Paced {
         cancel: &Cancel,
         sink: &mut dyn FnMut(ChatProgress),
     ) -> Result<ChatAnswer, LlmError> {
-        if request.slot.phase == Phase::Plan {
+        // The first turn of a phase is asked with the rules and one message.
+        let is_first = request.messages.len() <= 2;
+        if request.slot.phase == Phase::Plan && is_first {
             let began = Instant::now();
             // In short naps, so that a new pace and a cancel hold at once.
             while !cancel.is_cancelled() {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::data::{MemoryView, ScaffoldDiff};
+use super::data::{BlameView, MemoryView, ScaffoldDiff};
 use super::widgets::document::Document;
 use super::widgets::list::Scroll;
 use super::widgets::tree::{self, Node};
@@ -101,6 +101,10 @@ pub(crate) struct MemoryPane {
     pub(crate) in_file: bool,
     /// The open file.
     pub(crate) open: OpenText,
+    /// Who wrote the lines of the open file, as far as known.
+    pub(crate) blame: Option<BlameView>,
+    /// What was asked for last.
+    pub(crate) blame_asked: Option<(EpisodeNo, StepNo, String)>,
     /// The step whose changes were scrolled to.
     pub(crate) scrolled_for: Option<(EpisodeNo, StepNo)>,
 }
@@ -117,6 +121,13 @@ impl MemoryPane {
             Some(path) if memory.files.contains_key(path) => Some(path),
             _ => memory.newest(),
         }
+    }
+}
+
+impl MemoryPane {
+    /// The path of the file whose text is on the screen.
+    pub(crate) fn open_path_shown(&self) -> Option<&str> {
+        self.open.key.as_ref()?.0.to_str()
     }
 }
 

@@ -50,8 +50,6 @@ pub(crate) enum Row<'a> {
 pub(crate) struct Placed<'a> {
     /// The step.
     pub(crate) step: StepNo,
-    /// Its place among the step's rows.
-    pub(crate) index: usize,
     /// The phase it belongs to, where it is the first row of that phase.
     pub(crate) phase: Option<Phase>,
     /// The turn it belongs to, as its place among the step's turns.
@@ -69,10 +67,8 @@ pub(crate) fn rows<'a>(record: &'a StepRecord) -> Vec<Placed<'a>> {
     let mut push = |row: Row<'a>, of: Option<Phase>, turn: Option<usize>| {
         let first = of.filter(|of| phase != Some(*of));
         phase = of.or(phase);
-        let index = out.len();
         out.push(Placed {
             step: record.step,
-            index,
             phase: first,
             turn,
             row,
@@ -124,7 +120,6 @@ pub(crate) fn rows<'a>(record: &'a StepRecord) -> Vec<Placed<'a>> {
     if out.is_empty() {
         out.push(Placed {
             step: record.step,
-            index: 0,
             phase: None,
             turn: None,
             row: Row::Unknown,
@@ -136,26 +131,21 @@ pub(crate) fn rows<'a>(record: &'a StepRecord) -> Vec<Placed<'a>> {
 /// What an event other than turns, operations and actions has to say.
 fn notice(body: &Body) -> Option<(Mood, String)> {
     let said = match body {
-        Body::EpisodeStarted { seed, inherited } => (
-            Mood::Info,
-            format!("episode begins: seed {seed}, {} memory files", inherited.len()),
-        ),
+        Body::EpisodeStarted { seed, inherited } => {
+            (Mood::Info, format!("episode begins: seed {seed}, {} memory files", inherited.len()))
+        }
         Body::ActionRejected { raw, reason } => (Mood::Bad, format!("rejected `{raw}`: {reason}")),
         Body::HookFailed { hook, message } => (Mood::Bad, format!("hook {hook} failed: {message}")),
         Body::BudgetExceeded {
             budget, limit, asked, ..
         } => {
             let name = serde_json::to_value(budget).ok();
-            let name = name
-                .as_ref()
-                .and_then(|name| name.as_str())
-                .unwrap_or("budget")
-                .replace('_', " ");
+            let name = name.as_ref().and_then(|name| name.as_str()).unwrap_or("budget").replace('_', " ");
             (Mood::Bad, format!("over budget: {name} {asked} of {limit}"))
         }
-        Body::ContextOverflow { needed, available, .. } => {
-            (Mood::Bad, format!("prompt too long: {needed} tokens, {available} fit"))
-        }
+        Body::ContextOverflow {
+            needed, available, ..
+        } => (Mood::Bad, format!("prompt too long: {needed} tokens, {available} fit")),
         Body::ModelFailed { message, retried, .. } => {
             let again = if *retried { " (tried again)" } else { "" };
             (Mood::Bad, format!("model failed{again}: {message}"))
@@ -168,7 +158,9 @@ fn notice(body: &Body) -> Option<(Mood, String)> {
         }
         Body::HumanActed { action } => (Mood::Info, format!("a person chose {action}")),
         Body::Controlled { control } => (Mood::Info, format!("{control} by a person")),
-        Body::AdapterChanged { adapter } => (Mood::Info, format!("adapter: {}", adapter.as_deref().unwrap_or("none"))),
+        Body::AdapterChanged { adapter } => {
+            (Mood::Info, format!("adapter: {}", adapter.as_deref().unwrap_or("none")))
+        }
         Body::EpisodeAttempt { attempt } => (Mood::Info, format!("attempt {attempt}")),
         Body::EpisodeResumed { step } => (Mood::Info, format!("resumed at step {step}")),
         Body::EpisodeFinished { end } => (Mood::Info, format!("episode over: {}", end.word().replace('_', " "))),
@@ -185,7 +177,6 @@ pub(crate) fn rows_of(watch: &Watch, step: StepNo) -> Vec<Placed<'_>> {
     let row = watch.mark(step).map_or(Row::Unknown, Row::Mark);
     vec![Placed {
         step,
-        index: 0,
         phase: None,
         turn: None,
         row,

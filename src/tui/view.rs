@@ -71,10 +71,16 @@ pub(crate) fn pane(buf: &mut Buffer, area: Rect, title: Vec<Span<'static>>, focu
         (theme.style(Slot::Border), theme.style(Slot::Title))
     };
     let mut spans = vec![Span::styled(" ", name)];
-    spans.extend(title.into_iter().enumerate().map(|(index, span)| {
+    let mut left = usize::from(area.width).saturating_sub(6);
+    for (index, span) in title.into_iter().enumerate() {
+        // What does not fit as a whole is left out, except the name.
+        if index > 0 && span.width() > left {
+            break;
+        }
+        left = left.saturating_sub(span.width());
         let style = if index == 0 { name.patch(span.style) } else { span.style };
-        Span::styled(span.content, style)
-    }));
+        spans.push(Span::styled(span.content, style));
+    }
     spans.push(Span::styled(" ", name));
     Block::bordered()
         .border_type(BorderType::Rounded)

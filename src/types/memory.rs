@@ -257,8 +257,8 @@ mod tests {
             edit("1 wood\n2 stone\n3 coal\n", "1 wood\n2 iron\n3 coal\n"),
             Edit::Splice {
                 at: 9,
-                deleted: "st".into(),
-                inserted: "ir".into()
+                deleted: "stone".into(),
+                inserted: "iron".into()
             }
         );
         assert_eq!(edit("abc", "xyz"), Edit::Replace { text: "xyz".into() });

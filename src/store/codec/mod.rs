@@ -30,6 +30,15 @@ pub(super) enum CodecError {
     Unstorable(String),
 }
 
+/// The stored form of some events of one step.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Text {
+    /// One line an event.
+    pub(super) lines: Vec<u8>,
+    /// Tile maps; lines refer to them by number.
+    pub(super) grids: Vec<Vec<u8>>,
+}
+
 /// One line of the file. Episode and step are not in it: they are the line's place.
 #[derive(Serialize, Deserialize)]
 struct Line<'a> {
@@ -58,20 +67,21 @@ impl Who {
     }
 }
 
-/// Adds the line of an event to `out`. Gives false for events that are not stored.
-pub(super) fn encode(event: &Event, usual: &Who, out: &mut Vec<u8>) -> Result<bool, CodecError> {
-    let Some(record) = Record::of(&event.body) else {
-        return Ok(false);
-    };
-    encode_record(record, &event.at, usual, out)
+/// Adds an event to `out`, unless it is one that is not stored.
+pub(super) fn encode(event: &Event, usual: &Who, out: &mut Text) -> Result<(), CodecError> {
+    check(&event.body)?;
+    match Record::of(&event.body, &mut out.grids) {
+        Some(record) => encode_record(record, &event.at, usual, &mut out.lines),
+        None => Ok(()),
+    }
 }
 
 /// The line of a run's first event; its description is left out, the file's head has it.
-pub(super) fn encode_run_started(at: &At, usual: &Who, out: &mut Vec<u8>) -> Result<bool, CodecError> {
-    encode_record(Record::RunStarted { meta: None }, at, usual, out)
+pub(super) fn encode_run_started(at: &At, usual: &Who, out: &mut Text) -> Result<(), CodecError> {
+    encode_record(Record::RunStarted { meta: None }, at, usual, &mut out.lines)
 }
 
-fn encode_record(record: Record<'_>, at: &At, usual: &Who, out: &mut Vec<u8>) -> Result<bool, CodecError> {
+fn encode_record(record: Record<'_>, at: &At, usual: &Who, out: &mut Vec<u8>) -> Result<(), CodecError> {
     let who = (at.agent != usual.agent || at.memory_root != usual.memory_root)
         .then(|| (at.agent.to_string(), at.memory_root.to_string()));
     let line = Line {
@@ -81,12 +91,13 @@ fn encode_record(record: Record<'_>, at: &At, usual: &Who, out: &mut Vec<u8>) ->
     };
     serde_json::to_writer(&mut *out, &line).map_err(|error| CodecError::Unstorable(error.to_string()))?;
     out.push(b'\n');
-    Ok(true)
+    Ok(())
 }
 
-/// Reads one line.
+/// Reads one line; `grids` are the tile maps of its text.
 pub(super) fn decode_line(
     line: &[u8],
+    grids: &[Vec<u8>],
     episode: EpisodeNo,
     step: StepNo,
     usual: &Who,
@@ -102,6 +113,10 @@ pub(super) fn decode_line(
         return Err(CodecError::Newer { theirs });
     }
     let line = parsed.map_err(|error| CodecError::Broken(error.to_string()))?;
+    let body = line
+        .e
+        .into_body(head, grids)
+        .ok_or_else(|| CodecError::Broken("a tile map is missing".to_owned()))?;
     let (agent, memory_root) = match line.who {
         None => (usual.agent.clone(), Arc::clone(&usual.memory_root)),
         Some((agent, root)) => (AgentName::from(agent.as_str()), Arc::from(root)),
@@ -113,7 +128,7 @@ pub(super) fn decode_line(
             agent,
             memory_root,
         },
-        body: line.e.into_body(head),
+        body,
     })
 }
 
@@ -126,7 +141,7 @@ fn version_of(line: &[u8]) -> Option<u32> {
 }
 
 /// JSON has no infinities and no NaN: they are refused before anything is written.
-pub(super) fn check(body: &Body) -> Result<(), CodecError> {
+fn check(body: &Body) -> Result<(), CodecError> {
     let numbers: &[(&str, f64)] = match body {
         Body::StepFinished {
             reward,

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::types::{
-    Author, Digest, Edit, Frame, MemoryChange, MemoryOp, OpOutcome, OpStatus, Phase, Role, Sampling, StopReason, Turn,
-    TurnNo, View,
+    Author, Digest, Edit, Frame, MemoryChange, MemoryOp, OpOutcome, OpStatus, Phase, Rect, Role, Sampling, StopReason,
+    TileView, Turn, TurnNo, View,
 };
 
 /// Borrowed while writing, owned after reading.
@@ -19,13 +19,34 @@ pub(super) type Text<'a> = Cow<'a, str>;
 pub(super) struct FrameRecord<'a> {
     long: Text<'a>,
     short: Text<'a>,
-    view: Cow<'a, View>,
+    view: ViewRecord<'a>,
     reward: f64,
     terminated: bool,
     truncated: bool,
     progression: f64,
     info: Cow<'a, Value>,
+    #[serde(with = "digest")]
     digest: Digest,
+}
+
+/// What a person is shown; the tile map itself stands apart, `cells` is its number.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "t", content = "d")]
+enum ViewRecord<'a> {
+    #[serde(rename = "text")]
+    Text,
+    #[serde(rename = "tiles")]
+    Tiles {
+        set: Text<'a>,
+        width: u16,
+        height: u16,
+        cells: usize,
+        window: [i32; 4],
+        player: (i32, i32),
+        facing: (i8, i8),
+        light: f32,
+        asleep: bool,
+    },
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -75,7 +96,9 @@ pub(super) struct OpRecord<'a> {
 pub(super) struct ChangeRecord<'a> {
     path: Text<'a>,
     edit: EditRecord<'a>,
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "digest::maybe")]
     before: Option<Digest>,
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "digest::maybe")]
     after: Option<Digest>,
 }
 
@@ -103,16 +126,68 @@ fn is_zero(n: &u64) -> bool {
     *n == 0
 }
 
+/// A duration to four digits: a clock tells no more, and the rest would be most of a small step.
+pub(super) fn brief(ms: f64) -> f64 {
+    if ms == 0.0 || !ms.is_finite() {
+        return ms;
+    }
+    format!("{ms:.3e}").parse().unwrap_or(ms)
+}
+
+/// Digests as 22 characters of base64: a quarter less than hexadecimal once packed.
+mod digest {
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD_NO_PAD;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use crate::types::Digest;
+
+    pub(super) fn serialize<S: Serializer>(digest: &Digest, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&STANDARD_NO_PAD.encode(digest.0))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Digest, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let bytes = STANDARD_NO_PAD.decode(&text).map_err(serde::de::Error::custom)?;
+        let bytes = bytes
+            .try_into()
+            .map_err(|_| serde::de::Error::custom("a digest of another length"))?;
+        Ok(Digest(bytes))
+    }
+
+    pub(super) mod maybe {
+        use super::{Deserialize, Deserializer, Digest, Serializer};
+
+        pub(in super::super) fn serialize<S: Serializer>(
+            digest: &Option<Digest>,
+            serializer: S,
+        ) -> Result<S::Ok, S::Error> {
+            match digest {
+                Some(digest) => super::serialize(digest, serializer),
+                None => serializer.serialize_none(),
+            }
+        }
+
+        pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+            deserializer: D,
+        ) -> Result<Option<Digest>, D::Error> {
+            #[derive(Deserialize)]
+            struct Wrapped(#[serde(with = "super")] Digest);
+            Ok(Option::<Wrapped>::deserialize(deserializer)?.map(|wrapped| wrapped.0))
+        }
+    }
+}
+
 pub(super) fn text(text: &str) -> Text<'_> {
     Cow::Borrowed(text)
 }
 
 impl<'a> FrameRecord<'a> {
-    pub(super) fn of(frame: &'a Frame) -> Self {
+    pub(super) fn of(frame: &'a Frame, grids: &mut Vec<Vec<u8>>) -> Self {
         Self {
             long: text(&frame.long),
             short: text(&frame.short),
-            view: Cow::Borrowed(&frame.view),
+            view: ViewRecord::of(&frame.view, grids),
             reward: frame.reward,
             terminated: frame.terminated,
             truncated: frame.truncated,
@@ -122,18 +197,68 @@ impl<'a> FrameRecord<'a> {
         }
     }
 
-    pub(super) fn into_frame(self) -> Frame {
-        Frame {
+    pub(super) fn into_frame(self, grids: &[Vec<u8>]) -> Option<Frame> {
+        Some(Frame {
             long: self.long.into_owned(),
             short: self.short.into_owned(),
-            view: self.view.into_owned(),
+            view: self.view.into_view(grids)?,
             reward: self.reward,
             terminated: self.terminated,
             truncated: self.truncated,
             progression: self.progression,
             info: self.info.into_owned(),
             digest: self.digest,
+        })
+    }
+}
+
+impl<'a> ViewRecord<'a> {
+    fn of(view: &'a View, grids: &mut Vec<Vec<u8>>) -> Self {
+        match view {
+            View::Text => Self::Text,
+            View::Tiles(tiles) => {
+                grids.push(tiles.cells.clone());
+                let Rect { x, y, w, h } = tiles.window;
+                Self::Tiles {
+                    set: text(&tiles.set),
+                    width: tiles.width,
+                    height: tiles.height,
+                    cells: grids.len() - 1,
+                    window: [x, y, w, h],
+                    player: tiles.player,
+                    facing: tiles.facing,
+                    light: tiles.light,
+                    asleep: tiles.asleep,
+                }
+            }
         }
+    }
+
+    fn into_view(self, grids: &[Vec<u8>]) -> Option<View> {
+        Some(match self {
+            Self::Text => View::Text,
+            Self::Tiles {
+                set,
+                width,
+                height,
+                cells,
+                window: [x, y, w, h],
+                player,
+                facing,
+                light,
+                asleep,
+            } => View::Tiles(TileView {
+                set: set.into_owned(),
+                width,
+                height,
+                cells: grids.get(cells)?.clone(),
+                window: Rect { x, y, w, h },
+                player,
+                facing,
+                light,
+                asleep,
+            }),
+        })
     }
 }
 
@@ -150,8 +275,8 @@ impl<'a> TurnRecord<'a> {
             prompt_tokens: turn.prompt_tokens,
             cached_tokens: turn.cached_tokens,
             completion_tokens: turn.completion_tokens,
-            prompt_ms: turn.prompt_ms,
-            ms: turn.ms,
+            prompt_ms: brief(turn.prompt_ms),
+            ms: brief(turn.ms),
             sampling: SamplingRecord {
                 temperature: turn.sampling.temperature,
                 top_p: turn.sampling.top_p,

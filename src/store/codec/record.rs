@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::parts::{ChangeRecord, FrameRecord, OpRecord, Text, TurnRecord, text};
+use super::parts::{ChangeRecord, FrameRecord, OpRecord, Text, TurnRecord, brief, text};
 use crate::types::{ActionBy, Body, BudgetKind, EndReason, MemoryFiles, Phase, RunMeta, StepNo, TurnNo};
 
 /// One event: `t` names it, `d` holds its fields.
@@ -106,8 +106,8 @@ pub(super) struct Patch<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// The stored form of an event; `None` for those that live only.
-    pub(super) fn of(body: &'a Body) -> Option<Self> {
+    /// The stored form of an event; `None` for those that live only. Tile maps go to `grids`.
+    pub(super) fn of(body: &'a Body, grids: &mut Vec<Vec<u8>>) -> Option<Self> {
         Some(match body {
             Body::TurnStarted { .. } | Body::TurnDelta { .. } => return None,
             Body::RunStarted { meta } => Self::RunStarted {
@@ -117,7 +117,7 @@ impl<'a> Record<'a> {
                 seed: *seed,
                 inherited: inherited.iter().map(|(path, file)| (text(path), text(file))).collect(),
             },
-            Body::Observed { frame } => Self::Observed(FrameRecord::of(frame)),
+            Body::Observed { frame } => Self::Observed(FrameRecord::of(frame, grids)),
             Body::TurnFinished { turn } => Self::Turn(TurnRecord::of(turn)),
             Body::MemoryOp { op } => Self::Op(OpRecord::of(op)),
             Body::ActionCommitted {
@@ -150,7 +150,7 @@ impl<'a> Record<'a> {
                 state_patch: state_patch.as_ref().map(|json| Patch {
                     json: Cow::Borrowed(json),
                 }),
-                ms: *ms,
+                ms: brief(*ms),
             },
             Body::HookFailed { hook, message } => Self::HookFailed {
                 hook: text(hook),
@@ -208,9 +208,9 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// The event. `head` is the file's own description of the run.
-    pub(super) fn into_body(self, head: &RunMeta) -> Body {
-        match self {
+    /// The event; `None` when its tile map is missing. `head` is the file's own description of the run.
+    pub(super) fn into_body(self, head: &RunMeta, grids: &[Vec<u8>]) -> Option<Body> {
+        Some(match self {
             Self::RunStarted { meta } => Body::RunStarted {
                 meta: Box::new(meta.map_or_else(|| head.clone(), Cow::into_owned)),
             },
@@ -222,7 +222,7 @@ impl<'a> Record<'a> {
                     .collect::<MemoryFiles>(),
             },
             Self::Observed(frame) => Body::Observed {
-                frame: Arc::new(frame.into_frame()),
+                frame: Arc::new(frame.into_frame(grids)?),
             },
             Self::Turn(turn) => Body::TurnFinished {
                 turn: Box::new(turn.into_turn()),
@@ -321,6 +321,6 @@ impl<'a> Record<'a> {
             Self::Resumed { step } => Body::EpisodeResumed { step: StepNo(step) },
             Self::EpisodeFinished { end } => Body::EpisodeFinished { end },
             Self::RunFinished {} => Body::RunFinished,
-        }
+        })
     }
 }

@@ -17,10 +17,7 @@ pub(crate) fn title(watch: &Watch, theme: &Theme) -> Vec<Span<'static>> {
     let mut spans = vec![Span::raw("Actions")];
     if let Some(mark) = watch.mark(watch.cursor) {
         let action = text::clean(&mark.action).into_owned();
-        spans.push(Span::styled(
-            format!(" · {} {action}", watch.cursor),
-            theme.style(Slot::Dim),
-        ));
+        spans.push(Span::styled(format!(" · {} {action}", watch.cursor), theme.style(Slot::Dim)));
     }
     spans
 }
@@ -47,17 +44,9 @@ pub(crate) fn draw(watch: &Watch, area: Rect, buf: &mut Buffer, theme: &Theme) {
 }
 
 fn draw_row(placed: &Placed<'_>, first: bool, here: bool, digits: usize, area: Rect, buf: &mut Buffer, theme: &Theme) {
-    let bar = if here {
-        Span::styled("▌", theme.style(Slot::Accent))
-    } else {
-        Span::raw(" ")
-    };
+    let bar = if here { Span::styled("▌", theme.style(Slot::Accent)) } else { Span::raw(" ") };
     let number = if first { placed.step.to_string() } else { String::new() };
-    let number_style = if here {
-        theme.bold(Slot::Text)
-    } else {
-        theme.style(Slot::Dim)
-    };
+    let number_style = if here { theme.bold(Slot::Text) } else { theme.style(Slot::Dim) };
     let phase = match placed.phase {
         Some(phase) => Span::styled(text::pad(phase.word(), 5), theme.bold(phase_slot(phase))),
         None => Span::raw("     "),
@@ -75,12 +64,8 @@ fn draw_row(placed: &Placed<'_>, first: bool, here: bool, digits: usize, area: R
         width: area.width - used,
         ..area
     };
-    let (left, right) = content(&placed.row, theme);
-    let stop = if right.width() == 0 {
-        area.right()
-    } else {
-        text::put_right(buf, rest, 0, &right)
-    };
+    let (left, right) = content(&placed.row, rest.width, theme);
+    let stop = if right.width() == 0 { area.right() } else { text::put_right(buf, rest, 0, &right) };
     let left_area = Rect {
         width: stop.saturating_sub(rest.x + u16::from(right.width() > 0)),
         ..rest
@@ -96,9 +81,9 @@ fn phase_slot(phase: Phase) -> Slot {
 }
 
 /// What a row says, and what stands at its right end.
-fn content(row: &Row<'_>, theme: &Theme) -> (Line<'static>, Line<'static>) {
+fn content(row: &Row<'_>, columns: u16, theme: &Theme) -> (Line<'static>, Line<'static>) {
     match row {
-        Row::Turn(turn) => turn_line(turn, theme),
+        Row::Turn(turn) => turn_line(turn, columns, theme),
         Row::Op(op) => op_line(op, theme),
         Row::Action {
             raw,
@@ -141,10 +126,7 @@ fn content(row: &Row<'_>, theme: &Theme) -> (Line<'static>, Line<'static>) {
                 Mood::Bad => ("✗", Slot::Invalid),
             };
             let said = text::clean(text::head(said, 400)).into_owned();
-            (
-                Line::styled(format!("{sign} {said}"), theme.style(slot)),
-                Line::default(),
-            )
+            (Line::styled(format!("{sign} {said}"), theme.style(slot)), Line::default())
         }
         Row::Live(live) => live_line(live, theme),
         Row::LiveText(line) => {
@@ -160,23 +142,19 @@ fn content(row: &Row<'_>, theme: &Theme) -> (Line<'static>, Line<'static>) {
                 Span::styled("ACTION ", theme.style(Slot::Dim)),
                 Span::styled(action, theme.style(Slot::Dim)),
             ]);
-            let right = if mark.reward == 0.0 {
-                String::new()
-            } else {
-                format!("★ {:+.1}", mark.reward)
-            };
+            let right = if mark.reward == 0.0 { String::new() } else { format!("★ {:+.1}", mark.reward) };
             (left, Line::styled(right, theme.style(Slot::Reward)))
         }
         Row::Unknown => (Line::styled("·", theme.style(Slot::Faint)), Line::default()),
     }
 }
 
-fn turn_line(turn: &Turn, theme: &Theme) -> (Line<'static>, Line<'static>) {
+fn turn_line(turn: &Turn, columns: u16, theme: &Theme) -> (Line<'static>, Line<'static>) {
     let role = match turn.role {
         Role::Agent => String::new(),
         role => format!("{} ", role.word()),
     };
-    let said = prose(&turn.response);
+    let said = prose(turn);
     let left = Line::from(vec![
         Span::styled(role, theme.style(Slot::Heading)),
         Span::styled(said, theme.style(Slot::Dim).add_modifier(Modifier::ITALIC)),
@@ -184,12 +162,12 @@ fn turn_line(turn: &Turn, theme: &Theme) -> (Line<'static>, Line<'static>) {
     let mut right = String::new();
     if turn.prompt_tokens > 0 {
         right.push_str(&text::bytes(u64::from(turn.prompt_tokens)));
-        if turn.cached_tokens > 0 {
+        if turn.cached_tokens > 0 && columns >= 50 {
             right.push_str(&format!(" ({} cached)", text::bytes(u64::from(turn.cached_tokens))));
         }
         right.push_str(&format!(" → {}", turn.completion_tokens));
         let seconds = (turn.ms - turn.prompt_ms) / 1000.0;
-        if seconds > 0.01 && turn.completion_tokens > 0 {
+        if seconds > 0.01 && turn.completion_tokens > 0 && columns >= 60 {
             right.push_str(&format!(" · {:.0} tok/s", f64::from(turn.completion_tokens) / seconds));
         }
     }
@@ -197,15 +175,11 @@ fn turn_line(turn: &Turn, theme: &Theme) -> (Line<'static>, Line<'static>) {
 }
 
 /// The first words outside of tags, as far as a row could show them.
-fn prose(answer: &str) -> String {
-    let words = answer.split("<|").next().unwrap_or_default().trim();
-    let line = words
-        .lines()
-        .map(str::trim)
-        .find(|line| !line.is_empty())
-        .unwrap_or_default();
+fn prose(turn: &Turn) -> String {
+    let words = turn.response.split("<|").next().unwrap_or_default().trim();
+    let line = words.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     if line.is_empty() {
-        return "turn".to_owned();
+        return format!("turn {}", turn.turn.0 + 1);
     }
     format!("“{}”", text::clean(text::head(line, 200)))
 }
@@ -259,19 +233,10 @@ fn live_line(live: &LiveTurn, theme: &Theme) -> (Line<'static>, Line<'static>) {
     let said = match live.prompt {
         _ if !live.text.is_empty() => "answering".to_owned(),
         Some((done, total, cached)) if cached > 0 => {
-            format!(
-                "evaluating prompt {} of {} ({} cached)",
-                text::grouped(done.into()),
-                text::grouped(total.into()),
-                text::grouped(cached.into())
-            )
+            format!("evaluating prompt {} of {} ({} cached)", text::grouped(done.into()), text::grouped(total.into()), text::grouped(cached.into()))
         }
         Some((done, total, _)) => {
-            format!(
-                "evaluating prompt {} of {}",
-                text::grouped(done.into()),
-                text::grouped(total.into())
-            )
+            format!("evaluating prompt {} of {}", text::grouped(done.into()), text::grouped(total.into()))
         }
         None => "waiting for the model".to_owned(),
     };
@@ -280,10 +245,7 @@ fn live_line(live: &LiveTurn, theme: &Theme) -> (Line<'static>, Line<'static>) {
         role => role.word().to_owned(),
     };
     (
-        Line::from(vec![
-            Span::styled("● ", style),
-            Span::styled(said, theme.style(Slot::Info)),
-        ]),
+        Line::from(vec![Span::styled("● ", style), Span::styled(said, theme.style(Slot::Info))]),
         Line::styled(right, theme.style(Slot::Heading)),
     )
 }

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 
 use super::status::Status;
 use crate::tui::panes::GameView;
-use crate::tui::theme::{Slot, Theme};
+use crate::tui::theme::{Depth, Slot, Theme};
 use crate::tui::watch::Watch;
 use crate::tui::widgets::sprites::{self, Scope, Style2d};
 use crate::tui::widgets::text;
@@ -15,7 +15,7 @@ use crate::types::{Frame, TileView, View};
 /// Columns that the status takes when it stands beside the picture.
 const BESIDE: u16 = 30;
 /// Rows kept for the status below the picture.
-const BELOW: u16 = 8;
+const BELOW: u16 = 6;
 
 pub(crate) fn title(watch: &Watch, theme: &Theme) -> Vec<Span<'static>> {
     vec![
@@ -26,11 +26,7 @@ pub(crate) fn title(watch: &Watch, theme: &Theme) -> Vec<Span<'static>> {
 
 pub(crate) fn draw(watch: &Watch, area: Rect, buf: &mut Buffer, theme: &Theme) {
     let Some(frame) = watch.shown.as_ref().and_then(|record| record.frame()) else {
-        let said = if watch.marks.is_empty() {
-            "waiting for the world"
-        } else {
-            "loading"
-        };
+        let said = if watch.marks.is_empty() { "waiting for the world" } else { "loading" };
         text::put_line(buf, area, 0, &Line::styled(said, theme.style(Slot::Dim)));
         return;
     };
@@ -54,11 +50,8 @@ fn draw_tiles(
     buf: &mut Buffer,
     theme: &Theme,
 ) {
-    let style = if watch.game.letters {
-        Style2d::Letters
-    } else {
-        Style2d::Pictures
-    };
+    let letters = watch.game.letters || theme.depth() == Depth::Mono;
+    let style = if letters { Style2d::Letters } else { Style2d::Pictures };
     let beside = area.width >= 66;
     let room = if beside {
         Rect {
@@ -72,11 +65,7 @@ fn draw_tiles(
         }
     };
     let plan = sprites::plan(view, scope, style, room);
-    let shift = if beside {
-        1
-    } else {
-        (area.width - plan.width.min(area.width)) / 2
-    };
+    let shift = if beside { 1 } else { (area.width - plan.width.min(area.width)) / 2 };
     let place = Rect {
         x: area.x + shift,
         ..area
@@ -115,12 +104,7 @@ fn draw_tiles(
 
 /// What the model is told it sees, where room is left.
 fn seen(frame: &Frame, area: Rect, buf: &mut Buffer, theme: &Theme) {
-    text::put_line(
-        buf,
-        area,
-        0,
-        &Line::styled("the model is told", theme.bold(Slot::Title)),
-    );
+    text::put_line(buf, area, 0, &Line::styled("the model is told", theme.bold(Slot::Title)));
     let rows = frame.long.lines().filter(|line| !line.is_empty());
     for (row, line) in (1..area.height).zip(rows) {
         let line = text::clean(text::head(line, 400));

@@ -8,7 +8,7 @@ use crate::tui::data::{FileView, MemoryView};
 use crate::tui::layout::{self, Pane};
 use crate::tui::theme::{Slot, Theme};
 use crate::tui::watch::Watch;
-use crate::tui::widgets::paint::GUTTER;
+use crate::tui::widgets::paint::{self, GUTTER};
 use crate::tui::widgets::text;
 use crate::tui::widgets::tree::Node;
 use crate::types::{OpStatus, StepNo, StepRecord};
@@ -16,27 +16,21 @@ use crate::types::{OpStatus, StepNo, StepRecord};
 pub(crate) fn title(watch: &Watch, theme: &Theme) -> Vec<Span<'static>> {
     let mut spans = vec![
         Span::raw("Memory"),
-        Span::styled(format!(" · as of step {}", watch.cursor), theme.style(Slot::Dim)),
+        Span::styled(format!(" · step {}", watch.cursor), theme.style(Slot::Dim)),
     ];
     if let Some(memory) = &watch.memory_shown {
         let size = memory.files.values().map(|file| file.text.len() as u64).sum();
         let count = memory.files.len();
         let word = if count == 1 { "file" } else { "files" };
-        spans.push(Span::styled(
-            format!(" · {count} {word} {}", text::bytes(size)),
-            theme.style(Slot::Dim),
-        ));
+        spans.push(Span::styled(format!(" · {count} {word}"), theme.style(Slot::Dim)));
+        spans.push(Span::styled(format!(" {}", text::bytes(size)), theme.style(Slot::Dim)));
     }
     spans
 }
 
 pub(crate) fn draw(watch: &Watch, area: Rect, buf: &mut Buffer, theme: &Theme) {
     let Some(memory) = &watch.memory_shown else {
-        let said = if watch.marks.is_empty() {
-            "nothing is written yet"
-        } else {
-            "loading"
-        };
+        let said = if watch.marks.is_empty() { "nothing is written yet" } else { "loading" };
         text::put_line(buf, area, 0, &Line::styled(said, theme.style(Slot::Dim)));
         return;
     };
@@ -54,6 +48,8 @@ pub(crate) fn draw(watch: &Watch, area: Rect, buf: &mut Buffer, theme: &Theme) {
     let (tree, rule, file_area) = layout::tree_and_text(area, rows.len());
     let focused = watch.focus == Pane::Memory;
     let visible = watch.memory.tree.visible(rows.len(), usize::from(tree.height));
+    // Columns that the longest name needs: numbers give way to names.
+    let need = rows.iter().map(|node| node.depth.min(8) * 2 + 3 + text::width(&node.name)).max().unwrap_or(0);
     for (y, index) in (0..).zip(visible) {
         let selected = index == watch.memory.tree.selected;
         let row = Rect {
@@ -61,7 +57,7 @@ pub(crate) fn draw(watch: &Watch, area: Rect, buf: &mut Buffer, theme: &Theme) {
             height: 1,
             ..tree
         };
-        node(watch, memory, &rows[index], row, buf, theme);
+        node(watch, memory, &rows[index], (row, need), buf, theme);
         if selected {
             buf.set_style(row, theme.selected(focused && !watch.memory.in_file));
         }
@@ -78,7 +74,7 @@ pub(crate) fn draw(watch: &Watch, area: Rect, buf: &mut Buffer, theme: &Theme) {
 }
 
 /// One row of the tree: sign, name, lines, bytes, the step that changed it last.
-fn node(watch: &Watch, memory: &MemoryView, node: &Node, row: Rect, buf: &mut Buffer, theme: &Theme) {
+fn node(watch: &Watch, memory: &MemoryView, node: &Node, (row, need): (Rect, usize), buf: &mut Buffer, theme: &Theme) {
     let indent = "  ".repeat(node.depth.min(8));
     let name = text::clean(&node.name).into_owned();
     let Some(file) = memory.files.get(&node.path).filter(|_| node.folder.is_none()) else {
@@ -91,19 +87,13 @@ fn node(watch: &Watch, memory: &MemoryView, node: &Node, row: Rect, buf: &mut Bu
         Some(step) => format!("@{step}"),
         None => "start".to_owned(),
     };
-    let wide = row.width >= 34;
-    let lines = if wide {
-        format!("{:>4} ln", file.lines)
-    } else {
-        String::new()
-    };
+    let room = usize::from(row.width).saturating_sub(need);
+    let lines = if room >= 22 { format!("{:>4} ln ", file.lines) } else { String::new() };
+    let bytes = if room >= 14 { format!("{:>6} ", text::bytes(file.text.len() as u64)) } else { String::new() };
     let numbers = Line::from(vec![
         Span::styled(lines, theme.style(Slot::Dim)),
-        Span::styled(
-            format!(" {:>6} ", text::bytes(file.text.len() as u64)),
-            theme.style(Slot::Dim),
-        ),
-        Span::styled(text::pad_left(&touched, 6), touched_style(watch, file, theme)),
+        Span::styled(bytes, theme.style(Slot::Dim)),
+        Span::styled(text::pad_left(&touched, 5), touched_style(watch, file, theme)),
         Span::raw(" "),
     ]);
     let stop = text::put_right(buf, row, 0, &numbers);
@@ -112,11 +102,7 @@ fn node(watch: &Watch, memory: &MemoryView, node: &Node, row: Rect, buf: &mut Bu
         () if was_read(watch.shown.as_deref(), &node.path) => ("○", theme.bold(Slot::Read)),
         () => (" ", theme.style(Slot::Dim)),
     };
-    let name_style = if sign == " " {
-        theme.style(Slot::Text)
-    } else {
-        theme.bold(Slot::Text)
-    };
+    let name_style = if sign == " " { theme.style(Slot::Text) } else { theme.bold(Slot::Text) };
     let left = Rect {
         width: stop.saturating_sub(row.x),
         ..row
@@ -153,26 +139,11 @@ fn draw_rule(watch: &Watch, path: &str, file: &FileView, area: Rect, buf: &mut B
         return;
     }
     let focused = watch.focus == Pane::Memory && watch.memory.in_file;
-    let style = if focused {
-        theme.bold(Slot::BorderFocus)
-    } else {
-        theme.style(Slot::Border)
-    };
-    text::put(
-        buf,
-        area.x,
-        area.y,
-        area.width,
-        &"─".repeat(usize::from(area.width)),
-        style,
-    );
+    let style = if focused { theme.bold(Slot::BorderFocus) } else { theme.style(Slot::Border) };
+    text::put(buf, area.x, area.y, area.width, &"─".repeat(usize::from(area.width)), style);
     let mut spans = vec![Span::styled(
         format!(" {} ", text::cut_left(&text::clean(path), usize::from(area.width) / 2)),
-        if focused {
-            theme.bold(Slot::BorderFocus)
-        } else {
-            theme.bold(Slot::Title)
-        },
+        if focused { theme.bold(Slot::BorderFocus) } else { theme.bold(Slot::Title) },
     )];
     let added: usize = file.changed.iter().map(ExactSizeIterator::len).sum();
     if added > 0 {
@@ -189,7 +160,8 @@ fn draw_rule(watch: &Watch, path: &str, file: &FileView, area: Rect, buf: &mut B
     text::put_line(buf, place, 0, &Line::from(spans));
     let rows = watch.memory.open.document.len();
     if rows > 1 {
-        let line = Line::styled(format!(" {} lines ", file.lines), theme.style(Slot::Dim));
+        let read = if paint::reads(area.width) > 0 { " · read ×" } else { "" };
+        let line = Line::styled(format!(" {} lines, by step{read} ", file.lines), theme.style(Slot::Dim));
         if usize::from(place.width) > line.width() + text::width(path) + 14 {
             text::put_right(buf, place, 0, &line);
         }
@@ -204,9 +176,11 @@ fn draw_file(watch: &Watch, file: &FileView, area: Rect, buf: &mut Buffer, theme
     }
     let body = Rect {
         x: area.x + GUTTER,
-        width: area.width.saturating_sub(GUTTER),
+        width: area.width.saturating_sub(GUTTER + paint::reads(area.width)),
         ..area
     };
+    let path = watch.memory.open_path_shown();
+    let known = watch.memory.blame.as_ref().filter(|blame| blame.episode == watch.episode && Some(&*blame.path) == path);
     let base = theme.style(Slot::Text);
     open.document.draw(buf, body, open.scroll.top, base);
     for y in 0..area.height {
@@ -216,25 +190,27 @@ fn draw_file(watch: &Watch, file: &FileView, area: Rect, buf: &mut Buffer, theme
         }
         let line = open.document.line_at(row);
         let changed = file.changed.iter().any(|range| range.contains(&line));
-        let (sign, style) = if changed {
-            ("+", theme.bold(Slot::Added))
-        } else {
-            (" ", theme.style(Slot::Faint))
+        let (sign, style) = if changed { ("+", theme.bold(Slot::Added)) } else { (" ", theme.style(Slot::Faint)) };
+        let written = known.and_then(|blame| blame.lines.get(line)).filter(|_| !changed);
+        let number = match (open.document.line_of_row(row), written) {
+            (None, _) => "     ".to_owned(),
+            (Some(_), _) if changed => format!("{} ", text::pad_left(&watch.cursor.to_string(), 4)),
+            (Some(_), Some(line)) => match line.step {
+                Some(step) => format!("{}{}", text::pad_left(&step.to_string(), 4), line.by),
+                None => "start".to_owned(),
+            },
+            (Some(_), None) => "    ·".to_owned(),
         };
-        let number = match open.document.line_of_row(row) {
-            Some(line) => text::pad_left(&(line + 1).to_string(), 4),
-            None => "    ".to_owned(),
-        };
+        if let Some(count) = written.map(|line| line.reads).filter(|reads| *reads > 0)
+            && paint::reads(area.width) > 0
+            && open.document.line_of_row(row).is_some()
+        {
+            let said = format!("{}×", text::bytes(count as u64));
+            text::put_right(buf, area, y, &Line::styled(said, theme.style(Slot::Read)));
+        }
         if changed {
             let ground = theme.color(Slot::AddedGround);
-            buf.set_style(
-                Rect {
-                    y: area.y + y,
-                    height: 1,
-                    ..area
-                },
-                ratatui::style::Style::new().bg(ground),
-            );
+            buf.set_style(Rect { y: area.y + y, height: 1, ..area }, ratatui::style::Style::new().bg(ground));
         }
         let line = Line::from(vec![
             Span::styled(number, theme.style(Slot::Faint)),

@@ -50,6 +50,13 @@ pub(crate) fn update(state: &mut State, event: Event) -> Vec<Effect> {
 }
 
 fn press(state: &mut State, key: &KeyEvent) -> Vec<Effect> {
+    // Esc and the next key may come as one: terminals write Alt that way.
+    if key.modifiers.contains(KeyModifiers::ALT) {
+        let mut effects = press(state, &KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE));
+        let plain = KeyEvent::new(key.code, key.modifiers - KeyModifiers::ALT);
+        effects.extend(press(state, &plain));
+        return effects;
+    }
     let places = state.places();
     let bound = keymap::name(key).and_then(|name| keymap::find(&name, &places, state));
     if let Some(binding) = bound {
@@ -168,7 +175,7 @@ fn quit(state: &mut State) -> Vec<Effect> {
         state.redraw = true;
         return Vec::new();
     }
-    if state.screen == Screen::Watch && state.home == Screen::Runs {
+    if state.screen == Screen::Watch && state.home == Screen::Runs && state.live_here().is_none() {
         return show(state, Screen::Runs);
     }
     if state.is_playing_a_run() {
@@ -199,10 +206,7 @@ fn copy(state: &mut State) -> Vec<Effect> {
     match text {
         Some(text) => {
             let bytes = text.len();
-            state.say(
-                Mood::Good,
-                format!("copied {bytes} bytes (if the terminal allows OSC 52)"),
-            );
+            state.say(Mood::Good, format!("copied {bytes} bytes (if the terminal allows OSC 52)"));
             vec![Effect::Copy(text)]
         }
         None => {
@@ -214,7 +218,5 @@ fn copy(state: &mut State) -> Vec<Effect> {
 
 /// Rows of a page in the list of runs.
 fn page(state: &State) -> usize {
-    usize::from(layout::frame(state.size).body.height)
-        .saturating_sub(4)
-        .max(1)
+    usize::from(layout::frame(state.size).body.height).saturating_sub(4).max(1)
 }

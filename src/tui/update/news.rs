@@ -52,7 +52,7 @@ pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
             state.runs.take(entries);
         }
         Data::Opened(opened) => return self::opened(state, *opened),
-        Data::OpenFailed { message, .. } => {
+        Data::OpenFailed(message) => {
             state.opening = false;
             state.say(Mood::Bad, message);
         }
@@ -72,6 +72,11 @@ pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
         Data::Trail { episode, step, cells } => {
             if let Some(watch) = watching(state, episode) {
                 watch.game.trail = Some(Trail { episode, step, cells });
+            }
+        }
+        Data::Blame(blame) => {
+            if let Some(watch) = watching(state, blame.episode) {
+                watch.memory.blame = Some(*blame);
             }
         }
         Data::Search(news) => return search(state, news),

@@ -26,6 +26,7 @@ pub(crate) fn settle(state: &mut State) -> Vec<Effect> {
         effects.extend(load(watch));
         show(watch);
         open_memory(watch, &state.theme, memory_area);
+        effects.extend(blame(watch, memory_area));
         open_scaffold(watch, &state.theme, scaffold_area);
     }
     if let Some(Overlay::Inspector(inspector)) = state.overlays.last_mut() {
@@ -138,12 +139,8 @@ fn open_memory(watch: &mut Watch, theme: &Theme, inner: ratatui::layout::Rect) {
         return;
     };
     // line numbers and the mark of a changed line
-    let columns = inner.width.saturating_sub(paint::GUTTER);
-    let key = Some((
-        PathBuf::from(&path),
-        Arc::as_ptr(&file.text).cast::<u8>() as u64,
-        columns,
-    ));
+    let columns = inner.width.saturating_sub(paint::GUTTER + paint::reads(inner.width));
+    let key = Some((PathBuf::from(&path), Arc::as_ptr(&file.text).cast::<u8>() as u64, columns));
     let other = pane.open.key.as_ref().map(|key| &key.0) != Some(&PathBuf::from(&path));
     if pane.open.key != key {
         let text = inspector::text_of(file.text.strip_suffix('\n').unwrap_or(&file.text));
@@ -160,13 +157,27 @@ fn open_memory(watch: &mut Watch, theme: &Theme, inner: ratatui::layout::Rect) {
         }
         if let Some(last) = file.changed.last() {
             let row = pane.open.document.row_of_line(last.start);
-            pane.open.scroll.selected = pane.open.document.row_of_line(last.end.saturating_sub(1));
+            pane.open.scroll.selected = pane.open.document.last_row_of_line(last.end.saturating_sub(1));
             pane.open.scroll.reveal(pane.open.document.len(), height);
             pane.open.scroll.top = pane.open.scroll.top.min(row);
         }
     }
     let most = pane.open.document.len().saturating_sub(height);
     pane.open.scroll.top = pane.open.scroll.top.min(most);
+}
+
+/// Asks who wrote the open file, once its text is settled.
+fn blame(watch: &mut Watch, area: ratatui::layout::Rect) -> Option<Effect> {
+    let last = watch.steps().previous()?;
+    let memory = watch.memory_shown.as_ref().filter(|_| area.height > 0)?;
+    let step = watch.cursor.min(last);
+    let wanted = (watch.episode, step, watch.memory.open_path(memory)?.to_owned());
+    if watch.memory.blame_asked.as_ref() == Some(&wanted) {
+        return None;
+    }
+    watch.memory.blame_asked = Some(wanted.clone());
+    let (episode, step, path) = wanted;
+    Some(Effect::LoadBlame { episode, step, path })
 }
 
 fn open_scaffold(watch: &mut Watch, theme: &Theme, inner: ratatui::layout::Rect) {
@@ -193,14 +204,16 @@ fn open_scaffold(watch: &mut Watch, theme: &Theme, inner: ratatui::layout::Rect)
     let most = pane.open.document.len().saturating_sub(usize::from(text_area.height));
     pane.open.scroll.top = pane.open.scroll.top.min(most);
     let lines = pane.diff.as_ref().map_or(0, |diff| diff.lines.len());
-    pane.diff_scroll.top = pane
-        .diff_scroll
-        .top
-        .min(lines.saturating_sub(usize::from(inner.height)));
+    pane.diff_scroll.top = pane.diff_scroll.top.min(lines.saturating_sub(usize::from(inner.height)));
 }
 
 fn fit_inspector(inspector: &mut crate::tui::inspector::Inspector, size: (u16, u16)) {
     let areas = inspector::areas(layout::frame(size).body);
+    if let Some(at) = inspector.newest.take() {
+        let area = layout::shrink(areas[0]);
+        inspector.prompt.fit(usize::from(area.width));
+        inspector.scroll[0].top = inspector.prompt.row_of(at);
+    }
     for (part, (document, scroll)) in [&mut inspector.prompt, &mut inspector.answer]
         .into_iter()
         .zip(&mut inspector.scroll)

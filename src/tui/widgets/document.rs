@@ -48,13 +48,9 @@ impl Document {
     }
 
     /// The text.
+    #[cfg(test)]
     pub(crate) fn text(&self) -> &str {
         &self.text
-    }
-
-    /// The row that holds a byte.
-    pub(crate) fn row_of(&self, at: usize) -> usize {
-        self.rows.partition_point(|row| row.start <= at).saturating_sub(1)
     }
 
     /// The number of the line (from 0) that begins in a row; `None` where a line goes on.
@@ -64,16 +60,23 @@ impl Document {
 
     /// The row in which a line begins.
     pub(crate) fn row_of_line(&self, line: usize) -> usize {
-        self.starts
-            .get(line)
-            .map_or(self.rows.len().saturating_sub(1), |row| *row as usize)
+        self.starts.get(line).map_or(self.rows.len().saturating_sub(1), |row| *row as usize)
+    }
+
+    /// The row in which a line ends.
+    pub(crate) fn last_row_of_line(&self, line: usize) -> usize {
+        let next = self.starts.get(line + 1).map_or(self.rows.len(), |row| *row as usize);
+        next.saturating_sub(1)
+    }
+
+    /// The row that holds a byte.
+    pub(crate) fn row_of(&self, at: usize) -> usize {
+        self.rows.partition_point(|row| row.start <= at).saturating_sub(1)
     }
 
     /// The line (from 0) that a row belongs to.
     pub(crate) fn line_at(&self, row: usize) -> usize {
-        self.starts
-            .partition_point(|start| *start as usize <= row)
-            .saturating_sub(1)
+        self.starts.partition_point(|start| *start as usize <= row).saturating_sub(1)
     }
 
     /// Draws the rows from `top` on.
@@ -87,9 +90,7 @@ impl Document {
         let mut at = row.start;
         let mut x = area.x;
         let first = self.spans.partition_point(|(range, _)| range.end <= row.start);
-        let spans = self.spans[first..]
-            .iter()
-            .take_while(|(range, _)| range.start < row.end);
+        let spans = self.spans[first..].iter().take_while(|(range, _)| range.start < row.end);
         for (range, style) in spans {
             let (start, end) = (range.start.max(row.start), range.end.min(row.end));
             x = self.put(buf, area, x, y, at..start, base);
@@ -138,11 +139,11 @@ mod tests {
             .map(|at| (at.x, at.y))
             .collect();
         assert_eq!(colours, [(4, 0), (5, 0), (6, 0), (0, 1)]);
-        assert_eq!(doc.row_of(0), 0);
-        assert_eq!(doc.row_of(10), 1);
+        assert_eq!((doc.row_of(0), doc.row_of(10)), (0, 1));
         let doc = Document::new("one two\nx\n\ny".into(), Vec::new(), 4);
         let lines: Vec<_> = (0..doc.len()).map(|row| doc.line_of_row(row)).collect();
         assert_eq!(lines, [Some(0), None, Some(1), Some(2), Some(3)]);
+        assert_eq!((doc.last_row_of_line(0), doc.last_row_of_line(3)), (1, 4));
         assert_eq!((doc.row_of_line(1), doc.line_at(1), doc.line_at(2)), (2, 0, 1));
     }
 }

@@ -6,8 +6,13 @@ use ratatui::style::{Modifier, Style};
 
 use crate::tui::theme::{Slot, Theme};
 
-/// Columns before a memory file's text: line number and the mark of a changed line.
-pub(crate) const GUTTER: u16 = 6;
+/// Columns before a memory file's text: the step that wrote the line and the mark of a change.
+pub(crate) const GUTTER: u16 = 7;
+
+/// Columns after a memory file's text for how often a line was read, in a pane of this width.
+pub(crate) fn reads(columns: u16) -> u16 {
+    if columns >= 44 { 5 } else { 0 }
+}
 
 /// Styles of a text by what its file is, sorted and without overlap.
 pub(crate) fn spans(path: &str, text: &str, theme: &Theme) -> Vec<(Range<usize>, Style)> {

@@ -6,7 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 
-use super::tiles::{self, NOTHING, PLAYER, PLAYER_NORTH, Rgb, SIZES};
+use super::tiles::{self, Tile, NOTHING, PLAYER, PLAYER_NORTH, Rgb, SIZES};
 use crate::tui::theme::{Depth, Theme};
 use crate::types::TileView;
 
@@ -123,12 +123,20 @@ pub(crate) fn draw(buf: &mut Buffer, area: Rect, view: &TileView, scope: Scope<'
     match plan.kind {
         Kind::Sprites(size) => {
             let side = SIZES[size] as i32;
+            let window = view.window;
+            let cells: Vec<(&Tile, &Tile)> = (0..window.h)
+                .flat_map(|y| (0..window.w).map(move |x| (window.x + x, window.y + y)))
+                .map(|cell| sprite(view, cell))
+                .collect();
             fill(buf, area, theme, |x, y| {
-                let cell = (view.window.x + x / side, view.window.y + y / side);
-                shade(
-                    sprite_pixel(view, cell, size, (x % side) as usize, (y % side) as usize),
-                    view,
-                )
+                let at = (y / side) * window.w + x / side;
+                let (x, y) = ((x % side) as usize, (y % side) as usize);
+                let color = cells.get(at as usize).map_or((0, 0, 0), |(tile, ground)| {
+                    tile.pixel(size, x, y)
+                        .or_else(|| ground.pixel(size, x, y))
+                        .unwrap_or(ground.color)
+                });
+                shade(color, view)
             });
         }
         Kind::Pixels(scale, west, north) => {
@@ -136,8 +144,14 @@ pub(crate) fn draw(buf: &mut Buffer, area: Rect, view: &TileView, scope: Scope<'
                 Scope::Map(trail) => trail,
                 Scope::Window => &[],
             };
+            let (across, down) = (i32::from(area.width) / scale + 1, i32::from(area.height) * 2 / scale + 1);
+            let cells: Vec<Rgb> = (0..down)
+                .flat_map(|y| (0..across).map(move |x| (west + x, north + y)))
+                .map(|cell| map_pixel(view, trail, cell))
+                .collect();
             fill(buf, area, theme, |x, y| {
-                map_pixel(view, trail, (west + x / scale, north + y / scale))
+                let at = (y / scale) * across + x / scale;
+                cells.get(at as usize).copied().unwrap_or_default()
             });
         }
         Kind::Letters(wide, west, north) => {
@@ -187,17 +201,15 @@ fn ground(view: &TileView, id: u8, (x, y): (i32, i32)) -> u8 {
     tiles::ground_under(id, around.filter_map(|(dx, dy)| view.tile(x + dx, y + dy)))
 }
 
-fn sprite_pixel(view: &TileView, cell: (i32, i32), size: usize, x: usize, y: usize) -> Rgb {
+/// The tile of a cell and what shows behind it.
+fn sprite(view: &TileView, cell: (i32, i32)) -> (&'static Tile, &'static Tile) {
     let id = picture(view, cell);
     let tile = tiles::tile(id);
-    tile.pixel(size, x, y).unwrap_or_else(|| {
-        if tiles::needs_ground(id) {
-            let below = tiles::tile(ground(view, id, cell));
-            below.pixel(size, x, y).unwrap_or(below.color)
-        } else {
-            tile.color
-        }
-    })
+    if tiles::needs_ground(id) {
+        (tile, tiles::tile(ground(view, id, cell)))
+    } else {
+        (tile, tile)
+    }
 }
 
 fn map_pixel(view: &TileView, trail: &[(i32, i32)], cell: (i32, i32)) -> Rgb {
@@ -228,11 +240,7 @@ fn draw_letters(
             let tile = tiles::tile(picture(view, at));
             let is_player = at == view.player;
             let walked = trail.contains(&at);
-            let letter = if walked && !is_player && tile.letter == '.' {
-                '·'
-            } else {
-                tile.letter
-            };
+            let letter = if walked && !is_player && tile.letter == '.' { '·' } else { tile.letter };
             let style = letter_style(tile.color, is_player, walked, view, theme);
             for extra in 0..wide {
                 let cell = &mut buf[(area.x + column * wide + extra, area.y + row)];
@@ -251,15 +259,9 @@ fn letter_style(color: Rgb, is_player: bool, walked: bool, view: &TileView, them
         Depth::Ansi16 if is_player => Style::reset().add_modifier(Modifier::REVERSED | Modifier::BOLD),
         Depth::Ansi16 if walked => Style::reset().fg(Color::Magenta),
         Depth::Ansi16 => Style::reset().fg(theme.fit(color)),
-        _ if is_player => Style::reset()
-            .fg(theme.fit((20, 20, 24)))
-            .bg(theme.fit((255, 255, 255))),
+        _ if is_player => Style::reset().fg(theme.fit((20, 20, 24))).bg(theme.fit((255, 255, 255))),
         _ => {
-            let ground = if walked {
-                mix(color, (255, 120, 220), 0.35)
-            } else {
-                color
-            };
+            let ground = if walked { mix(color, (255, 120, 220), 0.35) } else { color };
             Style::reset()
                 .fg(theme.fit(mix(color, (255, 255, 255), 0.45)))
                 .bg(theme.fit(shade(mix(ground, (0, 0, 0), 0.6), view)))
@@ -291,12 +293,7 @@ mod tests {
             width: 64,
             height: 64,
             cells,
-            window: crate::types::Rect {
-                x: 28,
-                y: 29,
-                w: 9,
-                h: 7,
-            },
+            window: crate::types::Rect { x: 28, y: 29, w: 9, h: 7 },
             player: (32, 32),
             facing: (0, 1),
             light: 1.0,

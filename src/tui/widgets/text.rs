@@ -9,7 +9,7 @@ use std::ops::Range;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
@@ -87,7 +87,8 @@ pub(crate) fn pad_left(text: &str, columns: usize) -> String {
 /// Bytes of the longest beginning that fits into `columns`.
 fn fitting(text: &str, columns: usize) -> usize {
     let probe = head(text, columns + 1);
-    if probe.is_ascii() {
+    // What follows the cut must be ASCII too, for it could be a mark on the last character.
+    if probe.is_ascii() && (probe.len() > columns || probe.len() == text.len()) {
         return probe.len().min(columns);
     }
     let mut used = 0;
@@ -129,6 +130,10 @@ fn wrap_line(text: &str, line: Range<usize>, columns: usize, rows: &mut Vec<Rang
         if fits == 0 {
             // one grapheme wider than the pane
             fits = rest.graphemes(true).next().map_or(rest.len(), str::len);
+            if fits == rest.len() {
+                rows.push(start..line.end);
+                return;
+            }
         }
         let broken = match rest[..fits].rfind(' ') {
             Some(blank) if rest.as_bytes().get(fits) != Some(&b' ') && blank > 0 => blank + 1,
@@ -138,6 +143,9 @@ fn wrap_line(text: &str, line: Range<usize>, columns: usize, rows: &mut Vec<Rang
         start += broken;
         if rest.as_bytes().get(broken) == Some(&b' ') {
             start += 1;
+        }
+        if start >= line.end {
+            return;
         }
     }
 }
@@ -183,11 +191,6 @@ pub(crate) fn put_right(buf: &mut Buffer, area: Rect, row: u16, line: &Line<'_>)
     };
     put_line(buf, place, row, line);
     place.x
-}
-
-/// A span of owned text.
-pub(crate) fn span(text: impl Into<String>, style: Style) -> Span<'static> {
-    Span::styled(text.into(), style)
 }
 
 /// Bytes in few characters: `812`, `2.1k`, `3.4M`.
@@ -244,10 +247,7 @@ mod tests {
     #[test]
     fn wraps_at_blanks_and_never_loses_text() {
         let rows = |text: &str, columns| -> Vec<String> {
-            wrap(text, columns)
-                .into_iter()
-                .map(|range| text[range].to_owned())
-                .collect()
+            wrap(text, columns).into_iter().map(|range| text[range].to_owned()).collect()
         };
         assert_eq!(rows("one two three", 7), ["one two", "three"]);
         assert_eq!(rows("abcdefgh", 3), ["abc", "def", "gh"]);
