@@ -54,7 +54,9 @@ impl Episode<'_> {
                     };
                     todo.extend(match called {
                         Called::Answered(given) => {
-                            request.messages.push(Message::new(ChatRole::Assistant, echo(&given.text)));
+                            request
+                                .messages
+                                .push(Message::new(ChatRole::Assistant, echo(&given.text)));
                             let effects = machine.step(Input::Answered {
                                 text: &given.text,
                                 stop: given.stop,

@@ -18,7 +18,7 @@ type Answer = dyn Fn(&ChatRequest) -> Result<String, LlmError> + Send + Sync;
 pub(crate) struct FnModel(Box<Answer>);
 
 impl FnModel {
-    pub(crate) fn new(answer: impl Fn(&ChatRequest) -> String + Send + Sync + 'static) -> Arc<dyn ChatModel> {
+    pub(crate) fn of(answer: impl Fn(&ChatRequest) -> String + Send + Sync + 'static) -> Arc<dyn ChatModel> {
         Self::fallible(move |request| Ok(answer(request)))
     }
 
@@ -87,10 +87,10 @@ pub(crate) fn busy(request: &ChatRequest) -> String {
     let draw = request.sampling.seed;
     match request.slot.phase {
         Phase::Log if continued => "<|DONE|>".into(),
-        Phase::Log if step % 7 == 0 => {
+        Phase::Log if step.is_multiple_of(7) => {
             format!("<|WRITE|>strategy.txt|goal {draw}<|END|>\n<|READ|>actions_log.txt<|END|>")
         }
-        Phase::Log if step % 11 == 0 => {
+        Phase::Log if step.is_multiple_of(11) => {
             format!(
                 "<|CREATE|>extra_{step}.txt|drawn {draw}<|END|><|DELETE|>extra_{}.txt<|END|><|DONE|>",
                 step - 11
