@@ -13,7 +13,7 @@ use automem::agent::{self, AgentError, ControlState, RunHandle};
 use automem::llm::LlmError;
 use automem::store::Reader;
 use automem::types::{ActionBy, Body, BudgetKind, EndReason, EpisodeNo, Event, OpStatus, Phase, StepNo, StepRecord};
-use support::{FnModel, busy, essence, last, place, plan, play, step_of};
+use support::{FnModel, assert_same, busy, is_same, last, place, plan, play, step_of};
 
 fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     let begin = Instant::now();
@@ -60,7 +60,7 @@ fn recorded_memory(run: &Path, step: u32) -> BTreeMap<String, String> {
 #[test]
 fn events_come_in_the_promised_order_live_and_recorded() {
     let (_folder, out) = place();
-    let handle = agent::start(plan(&out, FnModel::new(busy))).unwrap();
+    let handle = agent::start(plan(&out, FnModel::of(busy))).unwrap();
     let live: Vec<Event> = handle.events.iter().collect();
     let report = handle.wait().unwrap();
     assert_eq!(report.episodes[0].steps, 20);
@@ -78,7 +78,11 @@ fn events_come_in_the_promised_order_live_and_recorded() {
     // Live, the events of the step under way come as they happen, and once more when it is committed.
     let mut live_events = stored.iter();
     for event in &recorded {
-        assert!(live_events.any(|shown| shown == event), "never shown: {event:?}");
+        assert!(
+            live_events.any(|shown| shown == event),
+            "never shown: step {}",
+            event.at.step
+        );
     }
     assert!(live.iter().any(|event| matches!(event.body, Body::TurnStarted { .. })));
 
@@ -120,7 +124,7 @@ fn check_order(record: &StepRecord) {
 #[test]
 fn the_record_and_the_directory_agree_at_every_pause() {
     let (_folder, out) = place();
-    let handle = agent::start(plan(&out, FnModel::new(busy))).unwrap();
+    let handle = agent::start(plan(&out, FnModel::of(busy))).unwrap();
     let controls = handle.controls.clone();
     controls.pause();
     wait_until("the pause", || controls.waiting() == 1);
@@ -158,14 +162,14 @@ fn the_record_and_the_directory_agree_at_every_pause() {
 fn the_same_run_twice_is_the_same() {
     let (_a, first) = place();
     let (_b, second) = place();
-    play(plan(&first, FnModel::new(busy)));
-    play(plan(&second, FnModel::new(busy)));
-    assert_eq!(essence(&first, 0), essence(&second, 0));
+    play(plan(&first, FnModel::of(busy)));
+    play(plan(&second, FnModel::of(busy)));
+    assert_same(&first, &second, 0);
     let (_c, other) = place();
-    let mut third = plan(&other, FnModel::new(busy));
+    let mut third = plan(&other, FnModel::of(busy));
     third.sampling.seed = 7;
     play(third);
-    assert_ne!(essence(&first, 0), essence(&other, 0));
+    assert!(!is_same(&first, &other, 0));
 }
 
 #[test]
@@ -173,7 +177,7 @@ fn workers_share_the_seeds_and_change_nothing() {
     let (_a, one) = place();
     let (_b, three) = place();
     for (out, workers) in [(&one, 1), (&three, 3)] {
-        let mut plan = plan(out, FnModel::new(busy));
+        let mut plan = plan(out, FnModel::of(busy));
         plan.seeds = (42..47).collect();
         plan.workers = workers;
         let report = play(plan);
@@ -181,14 +185,14 @@ fn workers_share_the_seeds_and_change_nothing() {
         assert!(report.episodes.iter().all(|episode| episode.steps == 20));
     }
     for episode in 0..5 {
-        assert_eq!(essence(&one, episode), essence(&three, episode));
+        assert_same(&one, &three, episode);
     }
 }
 
 #[test]
 fn pause_holds_and_resume_goes_on() {
     let (_folder, out) = place();
-    let handle = agent::start(plan(&out, FnModel::new(busy))).unwrap();
+    let handle = agent::start(plan(&out, FnModel::of(busy))).unwrap();
     handle.controls.pause();
     wait_until("the pause", || handle.controls.waiting() == 1);
     let before = Reader::open(&out)
@@ -227,7 +231,7 @@ fn leave_after(plan: automem::agent::RunPlan, least: usize) {
 fn an_aborted_run_resumed_equals_an_uninterrupted_one() {
     let (_a, whole) = place();
     let (_b, broken) = place();
-    let mut first = plan(&whole, FnModel::new(busy));
+    let mut first = plan(&whole, FnModel::of(busy));
     first.max_steps = 60;
     first.seeds = vec![42, 43];
     play(first.clone());
@@ -239,27 +243,27 @@ fn an_aborted_run_resumed_equals_an_uninterrupted_one() {
     // The projection is rebuilt from the record, whatever has become of it.
     let folder = agent::memory_folder(&broken).join("ep_00");
     std::fs::write(folder.join("actions_log.txt"), "ruined").unwrap();
-    let handle = agent::resume(&broken, FnModel::new(busy)).unwrap();
+    let handle = agent::resume(&broken, FnModel::of(busy)).unwrap();
     let report = handle.wait().unwrap();
     assert_eq!(report.episodes.len(), 2);
     for episode in 0..2 {
-        assert_eq!(essence(&whole, episode), essence(&broken, episode));
+        assert_same(&whole, &broken, episode);
     }
     let resumed = bodies(&broken)
         .iter()
         .any(|body| matches!(body, Body::EpisodeResumed { .. }));
     assert!(resumed);
     assert!(agent::verify(&broken, &Default::default(), &mut |_| {}).unwrap().ok);
-    let again = agent::resume(&broken, FnModel::new(busy)).unwrap_err();
+    let again = agent::resume(&broken, FnModel::of(busy)).unwrap_err();
     assert!(matches!(again, AgentError::Finished(_)), "{again}");
 }
 
 #[test]
 fn a_copy_taken_in_the_middle_resumes_too() {
     let (_a, whole) = place();
-    play(plan(&whole, FnModel::new(busy)));
+    play(plan(&whole, FnModel::of(busy)));
     let (_b, live) = place();
-    let handle = agent::start(plan(&live, FnModel::new(busy))).unwrap();
+    let handle = agent::start(plan(&live, FnModel::of(busy))).unwrap();
     handle.controls.pause();
     wait_until("the pause", || handle.controls.waiting() == 1);
     for _ in 0..5 {
@@ -281,14 +285,14 @@ fn a_copy_taken_in_the_middle_resumes_too() {
     }
     handle.controls.abort();
     handle.wait().unwrap();
-    agent::resume(&copy, FnModel::new(busy)).unwrap().wait().unwrap();
-    assert_eq!(essence(&whole, 0), essence(&copy, 0));
+    agent::resume(&copy, FnModel::of(busy)).unwrap().wait().unwrap();
+    assert_same(&whole, &copy, 0);
 }
 
 #[test]
 fn a_viewer_that_goes_away_or_sleeps_stops_nothing() {
     let (_folder, out) = place();
-    let mut long = plan(&out, FnModel::new(busy));
+    let mut long = plan(&out, FnModel::of(busy));
     long.max_steps = 600;
     let handle = agent::start(long).unwrap();
     let RunHandle { controls, events, .. } = &handle;
@@ -306,7 +310,7 @@ fn an_invalid_action_is_told_in_the_next_log() {
     let (_folder, out) = place();
     let mut short = plan(
         &out,
-        FnModel::new(|request| match request.slot.phase {
+        FnModel::of(|request| match request.slot.phase {
             Phase::Log => "<|DONE|>".into(),
             Phase::Plan if step_of(request) == 0 => "<|ACTION|>Fly\u{1b}[31m home<|END|>".into(),
             Phase::Plan if step_of(request) == 1 => "no tags at all".into(),
@@ -350,7 +354,7 @@ fn plan_cannot_write() {
     let (_folder, out) = place();
     let mut short = plan(
         &out,
-        FnModel::new(|request| match request.slot.phase {
+        FnModel::of(|request| match request.slot.phase {
             Phase::Plan if !last(request).starts_with("RESULTS") => "<|APPEND|>strategy.txt|x<|END|>".into(),
             Phase::Plan => {
                 assert!(
@@ -375,7 +379,7 @@ fn plan_cannot_write() {
 #[test]
 fn an_outside_edit_is_found_before_the_next_operation() {
     let (_folder, out) = place();
-    let handle = agent::start(plan(&out, FnModel::new(busy))).unwrap();
+    let handle = agent::start(plan(&out, FnModel::of(busy))).unwrap();
     handle.controls.pause();
     wait_until("the pause", || handle.controls.waiting() == 1);
     let folder = agent::memory_folder(&out).join("ep_00");
@@ -458,8 +462,11 @@ fn a_prompt_beyond_the_context_plays_the_fallback() {
 fn hostile_text_does_not_end_the_episode() {
     let huge = "x".repeat(10 << 20);
     let texts: Vec<String> = vec![
-        huge.clone(),
-        format!("<|APPEND|>strategy.txt|{huge}<|END|><|ACTION|>{huge}<|END|>"),
+        huge,
+        format!(
+            "<|APPEND|>strategy.txt|{0}<|END|><|ACTION|>{0}<|END|>",
+            "y".repeat(1 << 20)
+        ),
         "<|READ|>../../etc/passwd<|END|><|WRITE|>/etc/passwd|x<|END|><|CREATE|>a/../../b|x<|END|>".into(),
         "<|APPEND|>strategy.txt|\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}31m<|END|>".into(),
         "<|APPEND|>strategy.txt|never closed".into(),
@@ -473,7 +480,7 @@ fn hostile_text_does_not_end_the_episode() {
     let (_folder, out) = place();
     let mut long = plan(
         &out,
-        FnModel::new(move |request| texts[(step_of(request) as usize) % texts.len()].clone()),
+        FnModel::of(move |request| texts[(step_of(request) as usize) % texts.len()].clone()),
     );
     long.max_steps = count;
     let report = play(long);
@@ -492,7 +499,7 @@ fn hostile_text_does_not_end_the_episode() {
 #[test]
 fn plans_that_make_no_sense_are_refused_before_anything_is_written() {
     let (folder, out) = place();
-    let model = || FnModel::new(busy);
+    let model = || FnModel::of(busy);
     let mut wrong = plan(&out, model());
     wrong.exact = true;
     wrong.workers = 2;

@@ -216,9 +216,9 @@ impl Gate {
         words
     }
 
-    /// Whether episodes shall end after their step.
+    /// Whether episodes shall end after their step. Those of a run that is being left stay open.
     pub(super) fn is_stopping(&self) -> bool {
-        self.controls.state() == ControlState::Stopping
+        self.controls.state() == ControlState::Stopping && !self.controls.cancel().is_cancelled()
     }
 
     /// Sleeps for a while, but not beyond an abort. False when the run is being aborted.
