@@ -46,7 +46,11 @@ pub(super) struct Args {
 
 /// Draws it.
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let screen = if args.screen == "runs" { ShotScreen::Runs } else { ShotScreen::Watch };
+    let screen = if args.screen == "runs" {
+        ShotScreen::Runs
+    } else {
+        ShotScreen::Watch
+    };
     if args.run.is_none() && screen == ShotScreen::Watch {
         output::print_error(&anyhow::anyhow!(
             "no run was named; `automem screenshot RUN`, or `--screen runs` for the list"
