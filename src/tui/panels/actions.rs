@@ -146,7 +146,7 @@ fn content(row: &Row<'_>, columns: u16, theme: &Theme) -> (Line<'static>, Line<'
                 Line::default(),
             )
         }
-        Row::Live(live) => live_line(live, theme),
+        Row::Live(live) => live_line(live, columns, theme),
         Row::LiveText(line) => {
             let line = text::clean(text::head(line, 400)).into_owned();
             (
@@ -254,24 +254,19 @@ fn outcome(op: &MemoryOp, theme: &Theme) -> (String, Style) {
     (format!("{said}{cut}"), style)
 }
 
-fn live_line(live: &LiveTurn, theme: &Theme) -> (Line<'static>, Line<'static>) {
+fn live_line(live: &LiveTurn, columns: u16, theme: &Theme) -> (Line<'static>, Line<'static>) {
     let style = theme.bold(Slot::Live);
+    let verb = if columns >= 44 { "evaluating " } else { "" };
     let said = match live.prompt {
         _ if !live.text.is_empty() => "answering".to_owned(),
-        Some((done, total, cached)) if cached > 0 => {
-            format!(
-                "evaluating prompt {} of {} ({} cached)",
-                text::grouped(done.into()),
-                text::grouped(total.into()),
-                text::grouped(cached.into())
-            )
-        }
-        Some((done, total, _)) => {
-            format!(
-                "evaluating prompt {} of {}",
-                text::grouped(done.into()),
-                text::grouped(total.into())
-            )
+        Some((done, total, cached)) => {
+            let numbers = [done, total, cached].map(|number| text::grouped(number.into()));
+            let from = if cached > 0 {
+                format!(" ({} cached)", numbers[2])
+            } else {
+                String::new()
+            };
+            format!("{verb}prompt {} of {}{from}", numbers[0], numbers[1])
         }
         None => "waiting for the model".to_owned(),
     };

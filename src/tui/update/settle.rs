@@ -124,10 +124,10 @@ fn open_memory(watch: &mut Watch, theme: &Theme, inner: ratatui::layout::Rect) {
     let (tree, _, text_area) = layout::tree_and_text(inner, rows.len());
     let pane = &mut watch.memory;
     let path = pane.open_path(&memory).map(str::to_owned);
-    if pane.chosen.is_none() || pane.in_file {
-        if let Some(row) = rows.iter().position(|node| Some(&node.path) == path.as_ref()) {
-            pane.tree.selected = row;
-        }
+    if (pane.chosen.is_none() || pane.in_file)
+        && let Some(row) = rows.iter().position(|node| Some(&node.path) == path.as_ref())
+    {
+        pane.tree.selected = row;
     }
     pane.tree.selected = pane.tree.selected.min(rows.len().saturating_sub(1));
     pane.tree.reveal(rows.len(), usize::from(tree.height));
