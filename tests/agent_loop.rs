@@ -12,10 +12,8 @@ use std::time::{Duration, Instant};
 use automem::agent::{self, AgentError, ControlState, RunHandle};
 use automem::llm::LlmError;
 use automem::store::Reader;
-use automem::types::{
-    ActionBy, Body, BudgetKind, EndReason, EpisodeNo, Event, OpStatus, Phase, StepNo, StepRecord,
-};
-use support::{FnModel, busy, essence, last, place, plan, play, step_of};
+use automem::types::{ActionBy, Body, BudgetKind, EndReason, EpisodeNo, Event, OpStatus, Phase, StepNo, StepRecord};
+use support::{FnModel, assert_same, busy, is_same, last, place, plan, play, step_of};
 
 fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     let begin = Instant::now();
@@ -48,7 +46,10 @@ fn on_disk(folder: &Path) -> BTreeMap<String, String> {
 }
 
 fn recorded_memory(run: &Path, step: u32) -> BTreeMap<String, String> {
-    let state = Reader::open(run).unwrap().memory_at(EpisodeNo(0), StepNo(step)).unwrap();
+    let state = Reader::open(run)
+        .unwrap()
+        .memory_at(EpisodeNo(0), StepNo(step))
+        .unwrap();
     state
         .files
         .iter()
@@ -59,7 +60,7 @@ fn recorded_memory(run: &Path, step: u32) -> BTreeMap<String, String> {
 #[test]
 fn events_come_in_the_promised_order_live_and_recorded() {
     let (_folder, out) = place();
-    let handle = agent::start(plan(&out, FnModel::new(busy))).unwrap();
+    let handle = agent::start(plan(&out, FnModel::of(busy))).unwrap();
     let live: Vec<Event> = handle.events.iter().collect();
     let report = handle.wait().unwrap();
     assert_eq!(report.episodes[0].steps, 20);
@@ -69,8 +70,20 @@ fn events_come_in_the_promised_order_live_and_recorded() {
     assert!(matches!(stored[0].body, Body::RunStarted { .. }));
     assert!(matches!(stored.last().unwrap().body, Body::RunFinished));
     let reader = Reader::open(&out).unwrap();
-    let recorded: Vec<Event> = reader.episode_events(EpisodeNo(0)).unwrap().map(Result::unwrap).collect();
-    assert_eq!(&stored[1..stored.len() - 1], recorded);
+    let recorded: Vec<Event> = reader
+        .episode_events(EpisodeNo(0))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    // Live, the events of the step under way come as they happen, and once more when it is committed.
+    let mut live_events = stored.iter();
+    for event in &recorded {
+        assert!(
+            live_events.any(|shown| shown == event),
+            "never shown: step {}",
+            event.at.step
+        );
+    }
     assert!(live.iter().any(|event| matches!(event.body, Body::TurnStarted { .. })));
 
     for record in steps(&out) {
@@ -102,13 +115,16 @@ fn check_order(record: &StepRecord) {
         20 => "^oe$",
         _ => "^o(Ll*)+(Pp*)+af$",
     };
-    assert!(regex::Regex::new(form).unwrap().is_match(&letters), "step {step}: {letters}");
+    assert!(
+        regex::Regex::new(form).unwrap().is_match(&letters),
+        "step {step}: {letters}"
+    );
 }
 
 #[test]
 fn the_record_and_the_directory_agree_at_every_pause() {
     let (_folder, out) = place();
-    let handle = agent::start(plan(&out, FnModel::new(busy))).unwrap();
+    let handle = agent::start(plan(&out, FnModel::of(busy))).unwrap();
     let controls = handle.controls.clone();
     controls.pause();
     wait_until("the pause", || controls.waiting() == 1);
@@ -116,7 +132,10 @@ fn the_record_and_the_directory_agree_at_every_pause() {
     for _ in 0..12 {
         controls.step();
         wait_until("the step", || {
-            handle.events.try_iter().any(|event| matches!(event.body, Body::StepFinished { .. }))
+            handle
+                .events
+                .try_iter()
+                .any(|event| matches!(event.body, Body::StepFinished { .. }))
         });
         wait_until("the next pause", || controls.waiting() == 1);
         let done = Reader::open(&out).unwrap().episodes().unwrap()[0].steps;
@@ -143,14 +162,14 @@ fn the_record_and_the_directory_agree_at_every_pause() {
 fn the_same_run_twice_is_the_same() {
     let (_a, first) = place();
     let (_b, second) = place();
-    play(plan(&first, FnModel::new(busy)));
-    play(plan(&second, FnModel::new(busy)));
-    assert_eq!(essence(&first, 0), essence(&second, 0));
+    play(plan(&first, FnModel::of(busy)));
+    play(plan(&second, FnModel::of(busy)));
+    assert_same(&first, &second, 0);
     let (_c, other) = place();
-    let mut third = plan(&other, FnModel::new(busy));
+    let mut third = plan(&other, FnModel::of(busy));
     third.sampling.seed = 7;
     play(third);
-    assert_ne!(essence(&first, 0), essence(&other, 0));
+    assert!(!is_same(&first, &other, 0));
 }
 
 #[test]
@@ -158,7 +177,7 @@ fn workers_share_the_seeds_and_change_nothing() {
     let (_a, one) = place();
     let (_b, three) = place();
     for (out, workers) in [(&one, 1), (&three, 3)] {
-        let mut plan = plan(out, FnModel::new(busy));
+        let mut plan = plan(out, FnModel::of(busy));
         plan.seeds = (42..47).collect();
         plan.workers = workers;
         let report = play(plan);
@@ -166,19 +185,29 @@ fn workers_share_the_seeds_and_change_nothing() {
         assert!(report.episodes.iter().all(|episode| episode.steps == 20));
     }
     for episode in 0..5 {
-        assert_eq!(essence(&one, episode), essence(&three, episode));
+        assert_same(&one, &three, episode);
     }
 }
 
 #[test]
 fn pause_holds_and_resume_goes_on() {
     let (_folder, out) = place();
-    let handle = agent::start(plan(&out, FnModel::new(busy))).unwrap();
+    let handle = agent::start(plan(&out, FnModel::of(busy))).unwrap();
     handle.controls.pause();
     wait_until("the pause", || handle.controls.waiting() == 1);
-    let before = Reader::open(&out).unwrap().episodes().unwrap().first().map_or(0, |e| e.steps);
+    let before = Reader::open(&out)
+        .unwrap()
+        .episodes()
+        .unwrap()
+        .first()
+        .map_or(0, |e| e.steps);
     std::thread::sleep(Duration::from_millis(50));
-    let after = Reader::open(&out).unwrap().episodes().unwrap().first().map_or(0, |e| e.steps);
+    let after = Reader::open(&out)
+        .unwrap()
+        .episodes()
+        .unwrap()
+        .first()
+        .map_or(0, |e| e.steps);
     assert_eq!(before, after);
     handle.controls.resume();
     assert_eq!(handle.controls.state(), ControlState::Running);
@@ -202,7 +231,7 @@ fn leave_after(plan: automem::agent::RunPlan, least: usize) {
 fn an_aborted_run_resumed_equals_an_uninterrupted_one() {
     let (_a, whole) = place();
     let (_b, broken) = place();
-    let mut first = plan(&whole, FnModel::new(busy));
+    let mut first = plan(&whole, FnModel::of(busy));
     first.max_steps = 60;
     first.seeds = vec![42, 43];
     play(first.clone());
@@ -214,31 +243,36 @@ fn an_aborted_run_resumed_equals_an_uninterrupted_one() {
     // The projection is rebuilt from the record, whatever has become of it.
     let folder = agent::memory_folder(&broken).join("ep_00");
     std::fs::write(folder.join("actions_log.txt"), "ruined").unwrap();
-    let handle = agent::resume(&broken, FnModel::new(busy)).unwrap();
+    let handle = agent::resume(&broken, FnModel::of(busy)).unwrap();
     let report = handle.wait().unwrap();
     assert_eq!(report.episodes.len(), 2);
     for episode in 0..2 {
-        assert_eq!(essence(&whole, episode), essence(&broken, episode));
+        assert_same(&whole, &broken, episode);
     }
-    let resumed = bodies(&broken).iter().any(|body| matches!(body, Body::EpisodeResumed { .. }));
+    let resumed = bodies(&broken)
+        .iter()
+        .any(|body| matches!(body, Body::EpisodeResumed { .. }));
     assert!(resumed);
     assert!(agent::verify(&broken, &Default::default(), &mut |_| {}).unwrap().ok);
-    let again = agent::resume(&broken, FnModel::new(busy)).unwrap_err();
+    let again = agent::resume(&broken, FnModel::of(busy)).unwrap_err();
     assert!(matches!(again, AgentError::Finished(_)), "{again}");
 }
 
 #[test]
 fn a_copy_taken_in_the_middle_resumes_too() {
     let (_a, whole) = place();
-    play(plan(&whole, FnModel::new(busy)));
+    play(plan(&whole, FnModel::of(busy)));
     let (_b, live) = place();
-    let handle = agent::start(plan(&live, FnModel::new(busy))).unwrap();
+    let handle = agent::start(plan(&live, FnModel::of(busy))).unwrap();
     handle.controls.pause();
     wait_until("the pause", || handle.controls.waiting() == 1);
     for _ in 0..5 {
         handle.controls.step();
         wait_until("the step", || {
-            handle.events.try_iter().any(|event| matches!(event.body, Body::StepFinished { .. }))
+            handle
+                .events
+                .try_iter()
+                .any(|event| matches!(event.body, Body::StepFinished { .. }))
         });
     }
     wait_until("the pause", || handle.controls.waiting() == 1);
@@ -251,19 +285,21 @@ fn a_copy_taken_in_the_middle_resumes_too() {
     }
     handle.controls.abort();
     handle.wait().unwrap();
-    agent::resume(&copy, FnModel::new(busy)).unwrap().wait().unwrap();
-    assert_eq!(essence(&whole, 0), essence(&copy, 0));
+    agent::resume(&copy, FnModel::of(busy)).unwrap().wait().unwrap();
+    assert_same(&whole, &copy, 0);
 }
 
 #[test]
 fn a_viewer_that_goes_away_or_sleeps_stops_nothing() {
     let (_folder, out) = place();
-    let mut long = plan(&out, FnModel::new(busy));
+    let mut long = plan(&out, FnModel::of(busy));
     long.max_steps = 600;
     let handle = agent::start(long).unwrap();
     let RunHandle { controls, events, .. } = &handle;
     // Nobody reads: the run waits for its viewer, but obeys.
-    wait_until("a full channel", || events.is_full() || controls.state() == ControlState::Finished);
+    wait_until("a full channel", || {
+        events.is_full() || controls.state() == ControlState::Finished
+    });
     controls.stop();
     wait_until("the end", || handle.is_over());
     handle.wait().unwrap();
@@ -272,12 +308,15 @@ fn a_viewer_that_goes_away_or_sleeps_stops_nothing() {
 #[test]
 fn an_invalid_action_is_told_in_the_next_log() {
     let (_folder, out) = place();
-    let mut short = plan(&out, FnModel::new(|request| match request.slot.phase {
-        Phase::Log => "<|DONE|>".into(),
-        Phase::Plan if step_of(request) == 0 => "<|ACTION|>Fly\u{1b}[31m home<|END|>".into(),
-        Phase::Plan if step_of(request) == 1 => "no tags at all".into(),
-        Phase::Plan => "ACTION: move west".into(),
-    }));
+    let mut short = plan(
+        &out,
+        FnModel::of(|request| match request.slot.phase {
+            Phase::Log => "<|DONE|>".into(),
+            Phase::Plan if step_of(request) == 0 => "<|ACTION|>Fly\u{1b}[31m home<|END|>".into(),
+            Phase::Plan if step_of(request) == 1 => "no tags at all".into(),
+            Phase::Plan => "ACTION: move west".into(),
+        }),
+    );
     short.max_steps = 4;
     play(short);
     let steps = steps(&out);
@@ -285,27 +324,49 @@ fn an_invalid_action_is_told_in_the_next_log() {
     assert!(raw.starts_with("Fly"));
     assert_eq!((validated, repaired, by), ("Noop", false, ActionBy::Fallback));
     let prompt = |n: usize| steps[n].turns().next().unwrap().prompt.clone();
-    assert!(prompt(1).contains("PREVIOUS ACTION: Noop\nPREVIOUS ACTION INVALID: you wrote \"Fly"), "{}", prompt(1));
+    assert!(
+        prompt(1).contains("PREVIOUS ACTION: Noop\nPREVIOUS ACTION INVALID: you wrote \"Fly"),
+        "{}",
+        prompt(1)
+    );
     assert!(!prompt(1).contains('\u{1b}'));
     assert!(prompt(2).contains("you committed no action"));
     assert!(!prompt(3).contains("INVALID"));
     let (raw, validated, repaired, by) = steps[2].action().unwrap();
-    assert_eq!((raw, validated, repaired, by), ("move west", "Move West", true, ActionBy::Model));
-    let turns = |body: &Body| matches!(body, Body::BudgetExceeded { budget: BudgetKind::Turns, .. });
+    assert_eq!(
+        (raw, validated, repaired, by),
+        ("move west", "Move West", true, ActionBy::Model)
+    );
+    let turns = |body: &Body| {
+        matches!(
+            body,
+            Body::BudgetExceeded {
+                budget: BudgetKind::Turns,
+                ..
+            }
+        )
+    };
     assert!(steps[1].events.iter().any(turns));
 }
 
 #[test]
 fn plan_cannot_write() {
     let (_folder, out) = place();
-    let mut short = plan(&out, FnModel::new(|request| match request.slot.phase {
-        Phase::Plan if !last(request).starts_with("RESULTS") => "<|APPEND|>strategy.txt|x<|END|>".into(),
-        Phase::Plan => {
-            assert!(last(request).contains("APPEND strategy.txt: refused"), "{}", last(request));
-            "<|ACTION|>Noop<|END|>".into()
-        }
-        Phase::Log => "<|DONE|>".into(),
-    }));
+    let mut short = plan(
+        &out,
+        FnModel::of(|request| match request.slot.phase {
+            Phase::Plan if !last(request).starts_with("RESULTS") => "<|APPEND|>strategy.txt|x<|END|>".into(),
+            Phase::Plan => {
+                assert!(
+                    last(request).contains("APPEND strategy.txt: refused"),
+                    "{}",
+                    last(request)
+                );
+                "<|ACTION|>Noop<|END|>".into()
+            }
+            Phase::Log => "<|DONE|>".into(),
+        }),
+    );
     short.max_steps = 2;
     play(short);
     let steps = steps(&out);
@@ -318,7 +379,7 @@ fn plan_cannot_write() {
 #[test]
 fn an_outside_edit_is_found_before_the_next_operation() {
     let (_folder, out) = place();
-    let handle = agent::start(plan(&out, FnModel::new(busy))).unwrap();
+    let handle = agent::start(plan(&out, FnModel::of(busy))).unwrap();
     handle.controls.pause();
     wait_until("the pause", || handle.controls.waiting() == 1);
     let folder = agent::memory_folder(&out).join("ep_00");
@@ -364,11 +425,19 @@ fn a_failing_model_is_tried_again_and_then_given_up() {
     let (_folder, out) = place();
     let never = FnModel::fallible(|_| Err(backend_error(false)));
     let report = play(plan(&out, never));
-    assert_eq!((report.episodes[0].steps, report.episodes[0].end), (3, Some(EndReason::Failed)));
+    assert_eq!(
+        (report.episodes[0].steps, report.episodes[0].end),
+        (3, Some(EndReason::Failed))
+    );
     let all = bodies(&out);
-    let causes = all.iter().filter(|body| matches!(body, Body::ModelFailed { message, .. } if message.contains("plug it in")));
+    let causes = all
+        .iter()
+        .filter(|body| matches!(body, Body::ModelFailed { message, .. } if message.contains("plug it in")));
     assert_eq!(causes.count(), 3);
-    assert!(all.iter().any(|body| matches!(body, Body::Annotated { text } if text.contains("3 steps in a row"))));
+    assert!(
+        all.iter()
+            .any(|body| matches!(body, Body::Annotated { text } if text.contains("3 steps in a row")))
+    );
 }
 
 #[test]
@@ -393,8 +462,11 @@ fn a_prompt_beyond_the_context_plays_the_fallback() {
 fn hostile_text_does_not_end_the_episode() {
     let huge = "x".repeat(10 << 20);
     let texts: Vec<String> = vec![
-        huge.clone(),
-        format!("<|APPEND|>strategy.txt|{huge}<|END|><|ACTION|>{huge}<|END|>"),
+        huge,
+        format!(
+            "<|APPEND|>strategy.txt|{0}<|END|><|ACTION|>{0}<|END|>",
+            "y".repeat(1 << 20)
+        ),
         "<|READ|>../../etc/passwd<|END|><|WRITE|>/etc/passwd|x<|END|><|CREATE|>a/../../b|x<|END|>".into(),
         "<|APPEND|>strategy.txt|\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}31m<|END|>".into(),
         "<|APPEND|>strategy.txt|never closed".into(),
@@ -406,7 +478,10 @@ fn hostile_text_does_not_end_the_episode() {
     ];
     let count = texts.len() as u32;
     let (_folder, out) = place();
-    let mut long = plan(&out, FnModel::new(move |request| texts[(step_of(request) as usize) % texts.len()].clone()));
+    let mut long = plan(
+        &out,
+        FnModel::of(move |request| texts[(step_of(request) as usize) % texts.len()].clone()),
+    );
     long.max_steps = count;
     let report = play(long);
     assert_eq!(report.episodes[0].end, Some(EndReason::StepLimit), "{report:?}");
@@ -424,7 +499,7 @@ fn hostile_text_does_not_end_the_episode() {
 #[test]
 fn plans_that_make_no_sense_are_refused_before_anything_is_written() {
     let (folder, out) = place();
-    let model = || FnModel::new(busy);
+    let model = || FnModel::of(busy);
     let mut wrong = plan(&out, model());
     wrong.exact = true;
     wrong.workers = 2;
@@ -442,5 +517,8 @@ fn plans_that_make_no_sense_are_refused_before_anything_is_written() {
     assert_eq!(std::fs::read_to_string(&out).unwrap(), "mine");
     std::fs::remove_file(&out).unwrap();
     std::fs::create_dir(agent::memory_folder(&out)).unwrap();
-    assert!(matches!(agent::start(plan(&out, model())).unwrap_err(), AgentError::MemoryExists(_)));
+    assert!(matches!(
+        agent::start(plan(&out, model())).unwrap_err(),
+        AgentError::MemoryExists(_)
+    ));
 }

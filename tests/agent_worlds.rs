@@ -68,9 +68,12 @@ fn faulty(fails_at: Option<u32>, wrong_from: Option<u32>) -> OpenWorld {
 #[test]
 fn a_world_that_fails_ends_the_episode_and_says_why() {
     let (_folder, out) = place();
-    let handle = agent::start_in(plan(&out, FnModel::new(busy)), faulty(Some(5), None)).unwrap();
+    let handle = agent::start_in(plan(&out, FnModel::of(busy)), faulty(Some(5), None)).unwrap();
     let report = handle.wait().unwrap();
-    assert_eq!((report.episodes[0].steps, report.episodes[0].end), (4, Some(EndReason::Failed)));
+    assert_eq!(
+        (report.episodes[0].steps, report.episodes[0].end),
+        (4, Some(EndReason::Failed))
+    );
     let reader = Reader::open(&out).unwrap();
     assert!(reader.is_finished());
     let last = reader.step(EpisodeNo(0), StepNo(4)).unwrap();
@@ -82,17 +85,22 @@ fn a_world_that_fails_ends_the_episode_and_says_why() {
 #[test]
 fn a_world_that_cannot_begin_is_recorded_and_the_others_play() {
     let (_folder, out) = place();
-    let mut two = plan(&out, FnModel::new(busy));
+    let mut two = plan(&out, FnModel::of(busy));
     two.seeds = vec![1, 2];
     let report = agent::start_in(two, faulty(Some(0), None)).unwrap().wait().unwrap();
     assert_eq!(report.episodes.len(), 2);
-    assert!(report.episodes.iter().all(|episode| episode.end == Some(EndReason::Failed)));
+    assert!(
+        report
+            .episodes
+            .iter()
+            .all(|episode| episode.end == Some(EndReason::Failed))
+    );
 }
 
 #[test]
 fn verify_finds_the_first_difference() {
     let (_folder, out) = place();
-    play(plan(&out, FnModel::new(busy)));
+    play(plan(&out, FnModel::of(busy)));
     let same = agent::verify(&out, &Default::default(), &mut |_| {}).unwrap();
     assert_eq!((same.ok, same.steps, same.first_difference), (true, 20, None));
     let other = agent::verify_in(&out, faulty(None, Some(7)), &Default::default(), &mut |_| {}).unwrap();

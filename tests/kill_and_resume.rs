@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use automem::store::Reader;
-use support::essence;
+use support::assert_same;
 
 const STEPS: u32 = 120;
 
@@ -19,8 +19,16 @@ fn answers(folder: &Path) -> PathBuf {
     let path = folder.join("answers.jsonl");
     let mut file = std::io::BufWriter::new(std::fs::File::create(&path).unwrap());
     for _ in 0..STEPS * 2 {
-        writeln!(file, r#"{{"phase": "LOG", "text": "<|APPEND|>actions_log.txt|went on<|END|><|DONE|>"}}"#).unwrap();
-        writeln!(file, r#"{{"phase": "PLAN", "text": "<|ACTION|>Move West<|END|>", "delay_ms": 4}}"#).unwrap();
+        writeln!(
+            file,
+            r#"{{"phase": "LOG", "text": "<|APPEND|>actions_log.txt|went on<|END|><|DONE|>"}}"#
+        )
+        .unwrap();
+        writeln!(
+            file,
+            r#"{{"phase": "PLAN", "text": "<|ACTION|>Move West<|END|>", "delay_ms": 4}}"#
+        )
+        .unwrap();
     }
     path
 }
@@ -45,7 +53,9 @@ fn run(home: &Path, answers: &Path, out: &Path) -> Command {
 
 fn steps(run: &Path) -> u32 {
     let Ok(reader) = Reader::open(run) else { return 0 };
-    reader.episodes().map_or(0, |all| all.iter().map(|episode| episode.steps).sum())
+    reader
+        .episodes()
+        .map_or(0, |all| all.iter().map(|episode| episode.steps).sum())
 }
 
 #[test]
@@ -84,7 +94,7 @@ fn killed_anywhere_nothing_committed_is_lost() {
             .unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         for episode in 0..2 {
-            assert_eq!(essence(&whole, episode), essence(&broken, episode));
+            assert_same(&whole, &broken, episode);
         }
         let output = automem(home).arg("verify").arg(&broken).arg("--json").output().unwrap();
         let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -100,7 +110,17 @@ fn the_scripted_player_is_resumed_exactly() {
     let home = folder.path();
     let start = |out: &Path| {
         let mut command = automem(home);
-        command.args(["run", "--seeds", "42..43", "--workers", "2", "--max-steps", "400", "--json", "--out"]);
+        command.args([
+            "run",
+            "--seeds",
+            "42..43",
+            "--workers",
+            "2",
+            "--max-steps",
+            "150",
+            "--json",
+            "--out",
+        ]);
         command.arg(out).stdout(Stdio::null());
         command
     };
@@ -121,7 +141,7 @@ fn the_scripted_player_is_resumed_exactly() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
     for episode in 0..2 {
-        assert_eq!(essence(&whole, episode), essence(&broken, episode));
+        assert_same(&whole, &broken, episode);
     }
 }
 
@@ -141,7 +161,11 @@ fn one_interrupt_stops_after_the_step_and_closes_the_run() {
         assert!(begin.elapsed() < Duration::from_secs(30), "no steps");
         std::thread::sleep(Duration::from_millis(2));
     }
-    let sent = Command::new("kill").arg("-INT").arg(child.id().to_string()).status().unwrap();
+    let sent = Command::new("kill")
+        .arg("-INT")
+        .arg(child.id().to_string())
+        .status()
+        .unwrap();
     assert!(sent.success());
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -157,12 +181,18 @@ fn wrong_use_is_told_apart_from_failure() {
     let home = folder.path();
     let code = |args: &[&str]| {
         let output = automem(home).args(args).output().unwrap();
-        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        )
     };
     assert_eq!(code(&["run", "--seeds", "nine"]).0, Some(2));
     let (status, text) = code(&["run", "--scaffold", "nosuch", "--model", "recorded:/nonexistent"]);
     assert_eq!(status, Some(1));
-    assert!(text.contains("there is no scaffold `nosuch`") && text.contains("crafter-v0"), "{text}");
+    assert!(
+        text.contains("there is no scaffold `nosuch`") && text.contains("crafter-v0"),
+        "{text}"
+    );
     let (status, text) = code(&["resume", "/nonexistent.db"]);
     assert_eq!(status, Some(1));
     assert!(text.starts_with("error: "), "{text}");
@@ -171,7 +201,11 @@ fn wrong_use_is_told_apart_from_failure() {
     let bad = home.join("bad");
     std::fs::create_dir(&bad).unwrap();
     std::fs::write(bad.join("scaffold.toml"), "nme = \"x\"\n").unwrap();
-    let output = automem(home).args(["scaffold", "check", "--json"]).arg(&bad).output().unwrap();
+    let output = automem(home)
+        .args(["scaffold", "check", "--json"])
+        .arg(&bad)
+        .output()
+        .unwrap();
     assert_eq!(output.status.code(), Some(1));
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["ok"], false);

@@ -171,10 +171,12 @@ impl Gate {
         }
     }
 
-    /// Waits while the run is paused. Gives what to do and what was asked for since the last time.
-    pub(super) fn pass(&mut self) -> (Permit, Vec<&'static str>) {
+    /// Waits while the run is paused; `settle` runs before that, and nobody is told that the pause
+    /// has taken effect until it is done. Gives what to do and what was asked for since the last time.
+    pub(super) fn pass(&mut self, settle: &dyn Fn()) -> (Permit, Vec<&'static str>) {
         let inner = Arc::clone(&self.controls.0);
         let mut wish = self.controls.wish();
+        let mut settled = false;
         let permit = loop {
             if inner.abort.is_cancelled() {
                 break Permit::Abort;
@@ -188,6 +190,12 @@ impl Gate {
                 ControlState::Paused if self.grants < wish.grants => {
                     self.grants += 1;
                     break Permit::Play;
+                }
+                ControlState::Paused if !settled => {
+                    drop(wish);
+                    settle();
+                    settled = true;
+                    wish = self.controls.wish();
                 }
                 ControlState::Paused => {
                     wish.waiting += 1;
@@ -208,9 +216,9 @@ impl Gate {
         words
     }
 
-    /// Whether episodes shall end after their step.
+    /// Whether episodes shall end after their step. Those of a run that is being left stay open.
     pub(super) fn is_stopping(&self) -> bool {
-        self.controls.state() == ControlState::Stopping
+        self.controls.state() == ControlState::Stopping && !self.controls.cancel().is_cancelled()
     }
 
     /// Sleeps for a while, but not beyond an abort. False when the run is being aborted.
@@ -231,14 +239,14 @@ mod tests {
     fn a_grant_is_one_step_and_words_are_told_once() {
         let controls = Controls::new();
         let mut gate = Gate::new(&controls);
-        assert_eq!(gate.pass(), (Permit::Play, vec![]));
+        assert_eq!(gate.pass(&|| ()), (Permit::Play, vec![]));
         controls.pause();
         controls.step();
         controls.step();
-        assert_eq!(gate.pass(), (Permit::Play, vec!["paused", "stepped", "stepped"]));
-        assert_eq!(gate.pass(), (Permit::Play, vec![]));
+        assert_eq!(gate.pass(&|| ()), (Permit::Play, vec!["paused", "stepped", "stepped"]));
+        assert_eq!(gate.pass(&|| ()), (Permit::Play, vec![]));
         controls.stop();
-        assert_eq!(gate.pass(), (Permit::Stop, vec!["stopped"]));
+        assert_eq!(gate.pass(&|| ()), (Permit::Stop, vec!["stopped"]));
         assert_eq!(controls.state(), ControlState::Stopping);
         controls.resume();
         assert_eq!(controls.state(), ControlState::Stopping);
@@ -249,7 +257,7 @@ mod tests {
         let controls = Controls::new();
         controls.pause();
         let mut gate = Gate::new(&controls);
-        let waiter = std::thread::spawn(move || gate.pass().0);
+        let waiter = std::thread::spawn(move || gate.pass(&|| ()).0);
         while controls.waiting() == 0 {
             std::thread::yield_now();
         }

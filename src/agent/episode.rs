@@ -136,7 +136,8 @@ impl<'a> Episode<'a> {
     /// Plays until the episode ends or the run is left.
     pub(super) fn play(mut self) -> Result<Played, AgentError> {
         loop {
-            let (permit, words) = self.gate.pass();
+            let recorder = &self.shared.recorder;
+            let (permit, words) = self.gate.pass(&|| recorder.flush());
             self.controlled(words);
             match permit {
                 Permit::Abort => return Ok(self.played(false)),
@@ -283,7 +284,8 @@ impl<'a> Episode<'a> {
     }
 
     fn commit(&mut self) -> Result<(), AgentError> {
-        Ok(self.shared.recorder.commit(std::mem::take(&mut self.events))?)
+        let events = std::mem::take(&mut self.events);
+        self.shared.recorder.commit(events).map_err(|_| AgentError::broken())
     }
 
     fn close(&mut self, end: EndReason) -> Result<(), AgentError> {

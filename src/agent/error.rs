@@ -86,6 +86,12 @@ pub enum AgentError {
 }
 
 impl AgentError {
+    /// The record cannot be written any more. A worker ends with this; the run's own error is the
+    /// cause, which the recorder gives at its end.
+    pub(super) fn broken() -> Self {
+        Self::Store(StoreError::Cancelled)
+    }
+
     pub(super) fn plan(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Plan {
             what: what.into(),

@@ -39,13 +39,14 @@ impl Episode<'_> {
             // The model is down: asking it again in this step would only cost time.
             return Ok(finish(machine.step(Input::Begin), &mut machine));
         }
+        // Later turns look before their operations.
+        self.look_outside()?;
         let mut request = self.first_request(phase);
         let mut answer: Option<ChatAnswer> = None;
         let mut todo = VecDeque::from(machine.step(Input::Begin));
         while let Some(effect) = todo.pop_front() {
             match effect {
                 Effect::CallModel { turn, turns_left, ask } => {
-                    self.look_outside()?;
                     let fits = self.ask(&mut request, phase, turn, turns_left, ask)?;
                     let called = match fits {
                         true => self.call(&mut request, phase, turn, turns_left)?,
@@ -55,7 +56,7 @@ impl Episode<'_> {
                         Called::Answered(given) => {
                             request
                                 .messages
-                                .push(Message::new(ChatRole::Assistant, given.text.clone()));
+                                .push(Message::new(ChatRole::Assistant, echo(&given.text)));
                             let effects = machine.step(Input::Answered {
                                 text: &given.text,
                                 stop: given.stop,
@@ -374,13 +375,29 @@ fn told(call: &OpCall, result: &OpResult) -> String {
     )
 }
 
+/// An answer as the model sees it again in the same phase. No answer within any token limit is so
+/// long that it is cut; one that is would fill the record with copies of itself.
+fn echo(text: &str) -> String {
+    const MOST: usize = 128 * 1024;
+    let end = floor(text, MOST);
+    match end < text.len() {
+        true => format!("{}\n[the rest of this answer is left out]", &text[..end]),
+        false => text.to_owned(),
+    }
+}
+
+/// The last place at or before `at` where a text can be cut.
+fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len()))
+        .rev()
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or(0)
+}
+
 /// Takes bytes off the end of the results and says so.
 fn cut_results(results: &mut String, excess: usize) {
     const NOTICE: &str = "\n[cut: the prompt is full]";
-    let mut keep = results.len().saturating_sub(excess + NOTICE.len());
-    while !results.is_char_boundary(keep) {
-        keep -= 1;
-    }
-    results.truncate(keep);
+    let keep = results.len().saturating_sub(excess + NOTICE.len());
+    results.truncate(floor(results, keep));
     results.push_str(NOTICE);
 }

@@ -13,6 +13,7 @@ use super::run::{OpenWorld, run_event};
 use super::shared::Shared;
 use crate::env::World;
 use crate::memory::MemoryDir;
+use crate::store::StoreError;
 use crate::types::{AgentName, At, Body, EndReason, EpisodeNo, Event, MemoryFiles, StepNo};
 
 /// An episode to play.
@@ -87,21 +88,24 @@ pub(super) fn spawn(
                 result = ended;
             }
         }
-        if result.is_ok() && !shared.controls.cancel().is_cancelled() {
-            result = close(&shared);
-        }
+        let over = result.is_ok() && !shared.controls.cancel().is_cancelled();
+        let ended = end(&shared, over);
         shared.controls.finish();
-        result
+        ended.map_err(AgentError::Store).and(result)
     })
 }
 
-fn close(shared: &Shared) -> Result<(), AgentError> {
-    shared.recorder.commit(vec![run_event(Body::RunFinished)])?;
-    shared.recorder.finish()?;
-    let over = std::mem::take(&mut *shared.over.lock().unwrap_or_else(PoisonError::into_inner));
-    over.into_iter().for_each(remove_projection);
-    // Goes only when it is empty.
-    drop(std::fs::remove_dir(&shared.memory_root));
+/// Closes the run when it is over; otherwise leaves it to be resumed.
+fn end(shared: &Shared, over: bool) -> Result<(), StoreError> {
+    // A record that is broken says so at its end.
+    let over = over && shared.recorder.commit(vec![run_event(Body::RunFinished)]).is_ok();
+    shared.recorder.end(over)?;
+    if over {
+        let episodes = std::mem::take(&mut *shared.over.lock().unwrap_or_else(PoisonError::into_inner));
+        episodes.into_iter().for_each(remove_projection);
+        // Goes only when it is empty.
+        drop(std::fs::remove_dir(&shared.memory_root));
+    }
     Ok(())
 }
 
@@ -166,7 +170,10 @@ fn fresh(
                 Body::EpisodeFinished { end: EndReason::Failed },
             ];
             let events = bodies.map(|body| Event { at: at.clone(), body });
-            shared.recorder.commit(events.into())?;
+            shared
+                .recorder
+                .commit(events.into())
+                .map_err(|_| AgentError::broken())?;
             Ok(None)
         }
     }

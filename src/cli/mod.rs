@@ -3,6 +3,7 @@
 //! Owns arguments, what is printed and exit codes. Must not do the work: it calls the house.
 
 mod bench;
+mod blame;
 mod env;
 mod export;
 mod interrupt;
@@ -56,6 +57,8 @@ verbs! {
     Show => show,
     /// The memory directory as it was at a step
     Memory => memory,
+    /// Which step wrote each line of a memory file, and who read it since
+    Blame => blame,
     /// Find a text in everything a run recorded
     Search => search,
     /// Write a run's events as JSON lines

@@ -15,16 +15,6 @@ pub(super) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     print_text(&text)
 }
 
-/// Prints one JSON value on a line of its own, for streams.
-///
-/// # Errors
-/// When stdout is closed or full.
-pub(super) fn print_json_line(value: &impl Serialize) -> anyhow::Result<()> {
-    let mut text = serde_json::to_string(value)?;
-    text.push('\n');
-    print_text(&text)
-}
-
 /// Prints text as it is.
 ///
 /// # Errors

@@ -1,6 +1,7 @@
 //! One line on stderr that tells how far a run is; nothing when stderr is no terminal, except
 //! one line an episode.
 
+use std::collections::VecDeque;
 use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,9 @@ use crate::types::{Body, Event};
 
 /// Times between two lines on a terminal.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// Lines on failures that are remembered, so that none is shown twice.
+const TOLD: usize = 32;
 
 /// Shows progress until the run's events end.
 pub(super) fn show(handle: &RunHandle) {
@@ -36,6 +40,8 @@ struct State {
     steps: u64,
     place: String,
     model: String,
+    /// The lines on failures that were shown last.
+    told: VecDeque<String>,
 }
 
 impl Default for State {
@@ -45,6 +51,7 @@ impl Default for State {
             steps: 0,
             place: "starting".to_owned(),
             model: String::new(),
+            told: VecDeque::new(),
         }
     }
 }
@@ -72,10 +79,12 @@ impl State {
             }
             Body::ModelFailed { message, .. } | Body::WorldFailed { message } => {
                 let message = crate::protocol::sanitize::clean_line(message).into_owned();
-                return Some(format!(
-                    "episode {} step {}: {message}",
-                    event.at.episode, event.at.step
-                ));
+                let line = format!("episode {} step {}: {message}", event.at.episode, event.at.step);
+                // Events of the step under way come twice: as they happen, and when it is committed.
+                let told = self.told.contains(&line);
+                self.told.push_front(line.clone());
+                self.told.truncate(TOLD);
+                return (!told).then_some(line);
             }
             Body::EpisodeFinished { end } => {
                 return Some(format!(

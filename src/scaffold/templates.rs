@@ -257,11 +257,8 @@ fn uses(text: &str, word: &str) -> Vec<usize> {
                 continue;
             }
             match quote {
-                Some(open) => {
-                    if c == open {
-                        quote = None;
-                    }
-                }
+                Some(open) if c == open => quote = None,
+                Some(_) => {}
                 None if c == '"' || c == '\'' => quote = Some(c),
                 None if is_word(c) && !is_word(previous) => {
                     let end = part[at..].find(|c| !is_word(c)).map_or(part.len(), |len| at + len);

@@ -9,7 +9,7 @@
 //! | run_events | an event of the run itself |
 //! | episodes | an episode in numbers, and how far it is packed |
 //! | parts | what one commit said about one step: newest steps, and what came late |
-//! | blocks | the events of up to 128 steps: every text once, and how each step is put together |
+//! | blocks | the events of up to 256 steps: every text once, and how each step is put together |
 //! | marks, changes | the same steps for the timeline, and their memory changes |
 //! | keyframes | all memory files after a step (-1: before the first), changes up to `change` included |
 
@@ -25,7 +25,7 @@ use super::error::StoreError;
 pub(super) const APPLICATION: i32 = 0x414d_656d;
 
 /// Steps of a full block.
-pub(super) const BLOCK_STEPS: usize = 128;
+pub(super) const BLOCK_STEPS: usize = 256;
 
 /// Bytes after which a block is full whatever its number of steps.
 pub(super) const BLOCK_BYTES: usize = 4 << 20;
@@ -97,6 +97,12 @@ fn has_companion(path: &Path) -> bool {
         name.push(end);
         Path::new(&name).exists()
     })
+}
+
+/// The last resort of [`open_to_read`], on its own.
+#[cfg(test)]
+pub(super) fn open_immutable_for_tests(path: &Path) -> Result<Connection, StoreError> {
+    open_immutable(path, StoreError::NotFound { path: path.to_owned() })
 }
 
 fn open_immutable(path: &Path, first: StoreError) -> Result<Connection, StoreError> {

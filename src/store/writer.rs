@@ -23,7 +23,7 @@ use crate::types::{At, Body, EpisodeNo, EpisodeState, EpisodeSummary, Event, Mem
 /// Fast, for rows that are soon replaced by a block.
 const ROW_LEVEL: i32 = 1;
 /// For what stays.
-const BLOCK_LEVEL: i32 = 9;
+const BLOCK_LEVEL: i32 = 8;
 /// Changes after which a keyframe is due whatever their size.
 const KEYFRAME_CHANGES: usize = 1024;
 
@@ -118,6 +118,21 @@ impl Writer {
     pub(super) fn with_block_steps(mut self, steps: usize) -> Self {
         self.block_steps = steps;
         self
+    }
+
+    /// Makes the disk as large as that.
+    #[cfg(test)]
+    pub(super) fn limit_pages(&self, pages: u32) {
+        let set = format!("PRAGMA max_page_count = {pages}");
+        assert!(self.conn.query_row(&set, [], |_| Ok(())).is_ok());
+    }
+
+    /// Leaves a transaction half done.
+    #[cfg(test)]
+    pub(super) fn begin_for_tests(&self) {
+        let half =
+            "BEGIN IMMEDIATE; PRAGMA cache_size = 1; DELETE FROM episodes; DELETE FROM blocks; DELETE FROM parts";
+        assert!(self.conn.execute_batch(half).is_ok());
     }
 
     /// The run's constants.
@@ -361,7 +376,7 @@ impl Writer {
             conn.prepare_cached("UPDATE parts SET changes = x'' WHERE episode = ?1 AND length(changes) > 0")?
                 .execute([number.0])?;
             let (count, bytes) = episode.since;
-            if count >= KEYFRAME_CHANGES || bytes * 2 >= episode.memory.bytes().max(8 << 10) {
+            if count >= KEYFRAME_CHANGES || bytes >= episode.memory.bytes().max(8 << 10) {
                 let last = StepNo(u32::try_from(episode.last_step.max(0)).unwrap_or(u32::MAX));
                 let state = episode.memory.clone().into_state(last);
                 conn.prepare_cached("INSERT INTO keyframes VALUES (?1, ?2, ?3, ?4)")?
@@ -446,7 +461,7 @@ impl Episode {
             packed_to: row.packed_to,
             same: row.same,
             // Not known any more: a keyframe comes early rather than late.
-            since: (0, memory.bytes() / 2),
+            since: (0, memory.bytes()),
             open,
             memory,
         }

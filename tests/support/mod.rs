@@ -18,7 +18,7 @@ type Answer = dyn Fn(&ChatRequest) -> Result<String, LlmError> + Send + Sync;
 pub(crate) struct FnModel(Box<Answer>);
 
 impl FnModel {
-    pub(crate) fn new(answer: impl Fn(&ChatRequest) -> String + Send + Sync + 'static) -> Arc<dyn ChatModel> {
+    pub(crate) fn of(answer: impl Fn(&ChatRequest) -> String + Send + Sync + 'static) -> Arc<dyn ChatModel> {
         Self::fallible(move |request| Ok(answer(request)))
     }
 
@@ -87,11 +87,14 @@ pub(crate) fn busy(request: &ChatRequest) -> String {
     let draw = request.sampling.seed;
     match request.slot.phase {
         Phase::Log if continued => "<|DONE|>".into(),
-        Phase::Log if step % 7 == 0 => {
+        Phase::Log if step.is_multiple_of(7) => {
             format!("<|WRITE|>strategy.txt|goal {draw}<|END|>\n<|READ|>actions_log.txt<|END|>")
         }
-        Phase::Log if step % 11 == 0 => {
-            format!("<|CREATE|>extra_{step}.txt|drawn {draw}<|END|><|DELETE|>extra_{}.txt<|END|><|DONE|>", step - 11)
+        Phase::Log if step.is_multiple_of(11) => {
+            format!(
+                "<|CREATE|>extra_{step}.txt|drawn {draw}<|END|><|DELETE|>extra_{}.txt<|END|><|DONE|>",
+                step - 11
+            )
         }
         Phase::Log => format!("<|APPEND|>actions_log.txt|step {step}: drew {draw}<|END|><|DONE|>"),
         Phase::Plan if step % 3 == 1 && !continued => "<|SEARCH|>actions_log.txt|step<|END|>".into(),
@@ -149,4 +152,23 @@ pub(crate) fn place() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run.db");
     (folder, out)
+}
+
+/// Asserts that two runs recorded the same of an episode, and names the first event that differs.
+pub(crate) fn assert_same(one: &Path, other: &Path, episode: u32) {
+    let (a, b) = (essence(one, episode), essence(other, episode));
+    let differs = a.iter().zip(&b).position(|(a, b)| a != b);
+    let brief = |event: &Event| {
+        let text = format!("{:?}", event.body);
+        format!("step {}: {}", event.at.step, text.chars().take(300).collect::<String>())
+    };
+    if let Some(n) = differs {
+        panic!("episode {episode}, event {n}:\n  {}\n  {}", brief(&a[n]), brief(&b[n]));
+    }
+    assert_eq!(a.len(), b.len(), "episode {episode}: one record is longer");
+}
+
+/// Whether two runs recorded the same of an episode.
+pub(crate) fn is_same(one: &Path, other: &Path, episode: u32) -> bool {
+    essence(one, episode) == essence(other, episode)
 }

@@ -116,11 +116,7 @@ mod with_llama {
         let Some(own) = median(ours) else { return };
         figures.push(Figure::new(format!("{what}_at_{depth}"), own, "tokens/s"));
         if let Some(other) = median(theirs) {
-            figures.push(Figure::new(
-                format!("llama_bench_{what}_at_{depth}"),
-                other,
-                "tokens/s",
-            ));
+            figures.push(Figure::new(format!("llama_bench_{what}_at_{depth}"), other, "tokens/s"));
             figures.push(Figure::new(format!("{what}_ratio_at_{depth}"), own / other, "ratio").at_least(TARGET));
         }
     }

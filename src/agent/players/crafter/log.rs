@@ -20,7 +20,9 @@ pub(super) fn consult(prompt: &Prompt<'_>) -> String {
         }
     }
     look(&mut text, "READ", &[notes::PROGRESS]);
-    look(&mut text, "TAIL", &[notes::PLACES, "40"]);
+    if prompt.lists(notes::PLACES) {
+        look(&mut text, "TAIL", &[notes::PLACES, "40"]);
+    }
     look(&mut text, "TAIL", &[notes::STRATEGY, "64"]);
     text
 }

@@ -17,6 +17,7 @@ pub(super) struct Prompt<'a> {
     pub(super) observation: Observation,
     /// What memory operations gave; `None` in the first turn of a phase.
     pub(super) results: Option<&'a str>,
+    opening: &'a str,
 }
 
 /// Something in view, by distance and the signs of its offset.
@@ -97,7 +98,15 @@ impl<'a> Prompt<'a> {
             previous: value_of(opening, "PREVIOUS ACTION:").filter(|action| !action.is_empty()),
             observation: read_observation(observed),
             results: after_line(last, "RESULTS"),
+            opening,
         }
+    }
+}
+
+impl Prompt<'_> {
+    /// Whether the prompt that opened the phase names a file.
+    pub(super) fn lists(&self, file: &str) -> bool {
+        self.opening.contains(file)
     }
 }
 

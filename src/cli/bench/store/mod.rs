@@ -2,14 +2,15 @@
 
 mod probe;
 mod reference;
+mod stopwatch;
 mod synthetic;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
 
 use anyhow::{Context, bail};
 
+use self::stopwatch::Stopwatch;
 use self::synthetic::{Player, Style};
 use super::Figure;
 use crate::store::Writer;
@@ -83,6 +84,11 @@ pub(super) fn measure(args: &Args) -> anyhow::Result<Vec<Figure>> {
     figures.push(Figure::new("long run: steps", f64::from(long.steps), ""));
     figures.push(Figure::new("long run: size", long.megabytes(), "MB"));
     figures.push(Figure::new("long run: commits", long.rate(), "steps/s").at_least(1000.0));
+    figures.push(Figure::new(
+        "long run: commits, processor time",
+        f64::from(long.steps) / long.cpu,
+        "steps/s",
+    ));
     figures.push(Figure::new("long run: slowest commit", long.slowest, "ms"));
     figures.extend(probed(&path, "long run: ")?);
     Ok(figures)
@@ -94,6 +100,7 @@ struct Written {
     bytes: u64,
     text: usize,
     seconds: f64,
+    cpu: f64,
     slowest: f64,
 }
 
@@ -116,21 +123,23 @@ fn write(path: &Path, steps: impl Iterator<Item = anyhow::Result<Vec<Event>>>) -
         bytes: 0,
         text: 0,
         seconds: 0.0,
+        cpu: 0.0,
         slowest: 0.0,
     };
     for events in steps {
         let events = events?;
         written.text += events.iter().map(reference::text_of).sum::<usize>();
-        let start = Instant::now();
+        let start = Stopwatch::start();
         writer.commit(&events)?;
-        let seconds = start.elapsed().as_secs_f64();
-        written.seconds += seconds;
-        written.slowest = written.slowest.max(seconds * 1e3);
+        written.seconds += start.wall() / 1e3;
+        written.cpu += start.cpu() / 1e3;
+        written.slowest = written.slowest.max(start.wall());
         written.steps += 1;
     }
-    let start = Instant::now();
+    let start = Stopwatch::start();
     writer.finish()?;
-    written.seconds += start.elapsed().as_secs_f64();
+    written.seconds += start.wall() / 1e3;
+    written.cpu += start.cpu() / 1e3;
     written.bytes = std::fs::metadata(path)?.len();
     Ok(written)
 }

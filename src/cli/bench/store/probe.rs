@@ -2,11 +2,11 @@
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Instant;
 
 use anyhow::Context;
 
 use super::super::Figure;
+use super::stopwatch::Stopwatch;
 use crate::cli::output;
 use crate::store::Reader;
 use crate::types::{EpisodeNo, StepNo};
@@ -20,7 +20,7 @@ pub(super) fn run(path: &Path) -> anyhow::Result<ExitCode> {
 }
 
 fn measure(path: &Path) -> anyhow::Result<Vec<Figure>> {
-    let start = Instant::now();
+    let start = Stopwatch::start();
     let reader = Reader::open(path)?;
     let episode = reader
         .episodes()?
@@ -29,43 +29,57 @@ fn measure(path: &Path) -> anyhow::Result<Vec<Figure>> {
         .unwrap_or_default();
     let timeline = reader.timeline(episode, StepNo(0))?;
     reader.step(episode, StepNo(0))?;
-    let open = ms(start);
+    let open = (start.wall(), start.cpu());
     let last = timeline.last().context("the run has no steps")?.step;
     let mut random = Random(0x5eed);
-    let mut steps = Vec::new();
-    let mut files = Vec::new();
-    let mut walk = Vec::new();
+    let mut steps = Times::default();
+    let mut files = Times::default();
+    let mut walk = Times::default();
     for _ in 0..READS {
         let step = StepNo(random.below(last.0 + 1));
-        let start = Instant::now();
-        reader.step(episode, step)?;
-        steps.push(ms(start));
+        steps.take(|| Ok(reader.step(episode, step).map(|_| ())?))?;
         let step = StepNo(random.below(last.0 + 1));
-        let start = Instant::now();
-        reader.memory_at(episode, step)?;
-        files.push(ms(start));
+        files.take(|| Ok(reader.memory_at(episode, step).map(|_| ())?))?;
     }
     for back in 0..READS as u32 {
         let step = StepNo(last.0.saturating_sub(back));
-        let start = Instant::now();
-        one_step(&reader, episode, step)?;
-        walk.push(ms(start));
+        walk.take(|| one_step(&reader, episode, step))?;
     }
-    let mut figures = vec![Figure::new("open, with timeline and first step", open, "ms").at_most(100.0)];
-    for (name, times) in [
-        ("any step", &mut steps),
-        ("all files at any step", &mut files),
-        ("a step back, with files", &mut walk),
+    let mut figures = vec![
+        Figure::new("open, with timeline and first step", open.0, "ms").at_most(100.0),
+        Figure::new("the same, processor time", open.1, "ms"),
+    ];
+    for (name, mut times) in [
+        ("any step", steps),
+        ("all files at any step", files),
+        ("a step back, with files", walk),
     ] {
-        times.sort_by(f64::total_cmp);
-        figures.push(Figure::new(format!("{name}, median"), at(times, 0.5), "ms"));
-        figures.push(Figure::new(format!("{name}, 95%"), at(times, 0.95), "ms").at_most(5.0));
-        figures.push(Figure::new(format!("{name}, slowest"), at(times, 1.0), "ms"));
+        figures.push(Figure::new(format!("{name}, median"), at(&mut times.wall, 0.5), "ms"));
+        figures.push(Figure::new(format!("{name}, 95%"), at(&mut times.wall, 0.95), "ms").at_most(5.0));
+        let each = times.cpu / times.wall.len() as f64;
+        figures.push(Figure::new(format!("{name}, processor time of each"), each, "ms"));
     }
     if let Some(peak) = peak_memory() {
         figures.push(Figure::new("memory needed, peak", peak, "MB").at_most(150.0));
     }
     Ok(figures)
+}
+
+/// What many reads took, in milliseconds.
+#[derive(Default)]
+struct Times {
+    wall: Vec<f64>,
+    cpu: f64,
+}
+
+impl Times {
+    fn take(&mut self, read: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
+        let start = Stopwatch::start();
+        read()?;
+        self.wall.push(start.wall());
+        self.cpu += start.cpu();
+        Ok(())
+    }
 }
 
 fn one_step(reader: &Reader, episode: EpisodeNo, step: StepNo) -> anyhow::Result<()> {
@@ -74,13 +88,11 @@ fn one_step(reader: &Reader, episode: EpisodeNo, step: StepNo) -> anyhow::Result
     Ok(())
 }
 
-fn ms(start: Instant) -> f64 {
-    start.elapsed().as_secs_f64() * 1e3
-}
-
-fn at(sorted: &[f64], share: f64) -> f64 {
-    let place = (sorted.len().saturating_sub(1) as f64 * share).round() as usize;
-    sorted.get(place).copied().unwrap_or(f64::NAN)
+/// The time that `share` of the reads stayed within.
+fn at(times: &mut [f64], share: f64) -> f64 {
+    times.sort_by(f64::total_cmp);
+    let place = (times.len().saturating_sub(1) as f64 * share).round() as usize;
+    times.get(place).copied().unwrap_or(f64::NAN)
 }
 
 /// The most memory this process has had, in MB; only Linux tells.
