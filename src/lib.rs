@@ -1,4 +1,57 @@
 //! The AutoMem workbench: watch an LLM agent play long games while it keeps its own memory files.
+//!
+//! AutoMem (arXiv 2607.01224) treats memory management as a skill that can be trained: reading, searching and
+//! writing files are actions of the same rank as moves in a game. This crate plays the games, runs the agent's
+//! loop with a local model, records everything, and shows it.
+//!
+//! # Words
+//!
+//! | word | meaning |
+//! |---|---|
+//! | world | a game (`crafter`); `--env` on the command line |
+//! | run | one invocation that played one or more episodes with one scaffold and one set of models: one SQLite file |
+//! | episode, step | one game from reset to end with one seed; one committed world action |
+//! | phase | `LOG` (record what just happened), then `PLAN` (consult memory, commit an action) |
+//! | turn | one model call inside a phase |
+//! | memory op | one file operation the model asked for: SEARCH READ TAIL COUNT LIST APPEND WRITE CREATE DELETE |
+//! | scaffold | prompts, memory-file schema and op vocabulary: a folder with a version and a parent |
+//!
+//! # Map of the house
+//!
+//! Imports go leftwards only, which `tests/layering.rs` enforces:
+//!
+//! ```text
+//! types <- config <- jobs <- protocol <- {env, memory, llm, store} <- scaffold <- agent <- analysis <- tui <- cli
+//! ```
+//!
+//! | module | its one job |
+//! |---|---|
+//! | [`types`] | plain data: ids, [`types::Frame`], [`types::MemoryChange`], [`types::Turn`], the one stream of [`types::Event`]s |
+//! | [`config`] | where things are: the workspace and its folders |
+//! | [`jobs`] | background work as such: cancelling |
+//! | [`protocol`] | the tags: parse and print, tolerant of what models write; grammars; making text safe to show |
+//! | [`env`] | [`env::World`] and the registry of worlds; [`env::crafter`], native |
+//! | [`memory`] | the agent's directory: confinement, quotas, the registry of operations (one file an op) |
+//! | [`llm`] | [`llm::ChatModel`] and the registry of back ends: llama.cpp, recorded answers; fetching models |
+//! | [`store`] | the run file: versioned codec, writer, reader, search, the registry of runs |
+//! | [`scaffold`] | manifest, templates, check, the shipped scaffolds, differences |
+//! | [`agent`] | phases as pure state machines, the driver at the edge, pause and step, resume, verify; scripted players |
+//! | [`analysis`] | what events mean: blame |
+//! | [`tui`] | the screens: pure update, effects at the edge, one table of keys, panels |
+//! | [`cli`] | one file a verb |
+//!
+//! # How data flows
+//!
+//! The driver in [`agent`] emits [`types::Event`]s. Each step is committed by [`store::Writer`] before anyone is shown
+//! that it is finished; the live view gets the same events over a bounded queue. A replay reads them back with
+//! [`store::Reader`]. Both fold them with [`types::StepRecord`], so a replay takes the same path through the screen's
+//! code as a live episode.
+//!
+//! # To add something
+//!
+//! A world: its folder in [`env`] and one line in [`env::open`]. A memory operation: its file and one line in
+//! [`memory::ops`]. A model back end: its file and one line in [`llm::open`]. A verb: its file in `cli` and one line
+//! in the table there. A key: one line in the table of the screen's keymap.
 
 pub mod agent;
 pub mod analysis;

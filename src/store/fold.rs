@@ -37,30 +37,29 @@ impl Places {
         }
     }
 
-    fn slot(&self, window: &[u8]) -> usize {
-        let mut hash = 0u64;
-        for eight in window.chunks_exact(8) {
-            let word = u64::from_le_bytes([
-                eight[0], eight[1], eight[2], eight[3], eight[4], eight[5], eight[6], eight[7],
-            ]);
-            hash = (hash.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        }
-        (hash >> self.shift) as usize
-    }
-
-    fn put(&mut self, text: &[u8], at: usize) {
-        if let (Some(window), Ok(place)) = (text.get(at..at + WINDOW), u32::try_from(at)) {
-            let slot = self.slot(window);
-            self.filled += usize::from(self.table[slot] == u32::MAX);
-            self.table[slot] = place;
+    fn put(&mut self, hash: u64, at: usize) {
+        if let Ok(place) = u32::try_from(at) {
+            let slot = &mut self.table[(hash >> self.shift) as usize];
+            self.filled += usize::from(*slot == u32::MAX);
+            *slot = place;
         }
     }
 
-    /// The last place whose text may begin like `window`.
-    fn find(&self, window: &[u8]) -> Option<usize> {
-        let place = self.table[self.slot(window)];
+    /// The last place whose window may have this hash.
+    fn find(&self, hash: u64) -> Option<usize> {
+        let place = self.table[(hash >> self.shift) as usize];
         (place != u32::MAX).then_some(place as usize)
     }
+}
+
+/// A hash of the window at an offset; `None` too near to the end.
+fn window(text: &[u8], at: usize) -> Option<u64> {
+    let window = text.get(at..at + WINDOW)?;
+    let mix = |hash: u64, eight: &[u8]| {
+        let word = eight.try_into().map_or(0, u64::from_le_bytes);
+        (hash.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    };
+    Some(window.chunks_exact(8).fold(0, mix))
 }
 
 /// Offsets from `from` on where a line or a string begins.
@@ -105,7 +104,9 @@ impl Dictionary {
             all_from = 0;
         }
         for at in anchors(&self.text, all_from).filter(|at| *at >= all_from) {
-            self.places.put(&self.text, at);
+            if let Some(hash) = window(&self.text, at) {
+                self.places.put(hash, at);
+            }
         }
     }
 
@@ -117,12 +118,13 @@ impl Dictionary {
         let mut own = Places::with_slots(text.len() / 24);
         let mut done = 0;
         for at in anchors(text, 0) {
-            if at >= done && at + SHORTEST <= text.len() {
-                let window = &text[at..at + WINDOW];
+            // What begins near the end is too short to be copied.
+            let Some(hash) = window(text, at) else { break };
+            if at >= done {
                 let here = own
-                    .find(window)
+                    .find(hash)
                     .map(|from| (alike(&text[from..at], &text[at..]), from << 1 | 1));
-                let there = self.places.find(window);
+                let there = self.places.find(hash);
                 let there = there.map(|from| (alike(&self.text[from..], &text[at..]), from << 1));
                 let best = here.max(there).filter(|(length, _)| *length >= SHORTEST);
                 if let Some((length, source)) = best {
@@ -131,7 +133,7 @@ impl Dictionary {
                     done = at + length;
                 }
             }
-            own.put(text, at);
+            own.put(hash, at);
         }
         if done < text.len() {
             put_piece(&mut pieces, text.len() - done, 0, 0);

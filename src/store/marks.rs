@@ -241,10 +241,13 @@ pub(super) fn unpack(bytes: &[u8], into: &mut Vec<StepMark>) -> Option<()> {
     let named = bytes.len().filter(|n| *n <= bytes.0.len())?;
     let names: Vec<Arc<str>> = (0..named).map(|_| bytes.str().map(Arc::from)).collect::<Option<_>>()?;
     let start = into.len();
+    let mut blank = StepMark::empty(StepNo(0));
+    into.reserve(count);
     let mut step = 0u32;
     for _ in 0..count {
         step = step.wrapping_add(bytes.u32()?);
-        into.push(StepMark::empty(StepNo(step)));
+        blank.step = StepNo(step);
+        into.push(blank.clone());
     }
     let marks = &mut into[start..];
     for mark in marks.iter_mut() {

@@ -2,6 +2,10 @@
 //!
 //! Every read is checked: damaged bytes give `None`, never a panic or a huge allocation.
 
+use std::cell::RefCell;
+
+use zstd::bulk::{Compressor, Decompressor};
+
 /// Adds a number, seven bits a byte.
 pub(super) fn put_u64(out: &mut Vec<u8>, mut n: u64) {
     while n >= 0x80 {
@@ -72,6 +76,33 @@ impl<'a> Bytes<'a> {
     }
 }
 
+thread_local! {
+    /// Making them anew for every row would cost more than the rows.
+    static COMPRESSORS: RefCell<Vec<(i32, Compressor<'static>)>> = const { RefCell::new(Vec::new()) };
+    static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
+fn compress(bytes: &[u8], level: i32) -> std::io::Result<Vec<u8>> {
+    COMPRESSORS.with_borrow_mut(|known| {
+        if let Some((_, compressor)) = known.iter_mut().find(|(at, _)| *at == level) {
+            return compressor.compress(bytes);
+        }
+        let mut compressor = Compressor::new(level)?;
+        let out = compressor.compress(bytes);
+        known.push((level, compressor));
+        out
+    })
+}
+
+fn decompress(bytes: &[u8], length: usize) -> Option<Vec<u8>> {
+    DECOMPRESSOR.with_borrow_mut(|known| {
+        let mut decompressor = known.take().or_else(|| Decompressor::new().ok())?;
+        let out = decompressor.decompress(bytes, length).ok();
+        *known = Some(decompressor);
+        out
+    })
+}
+
 /// Below this, compressing costs more than it saves.
 const SMALL: usize = 512;
 
@@ -80,7 +111,7 @@ pub(super) fn squeeze(bytes: &[u8], level: i32) -> std::io::Result<Vec<u8>> {
     let mut out = Vec::new();
     if bytes.len() >= SMALL {
         put_u64(&mut out, (bytes.len() as u64) << 1 | 1);
-        out.extend(zstd::bulk::compress(bytes, level)?);
+        out.extend(compress(bytes, level)?);
     } else {
         put_u64(&mut out, (bytes.len() as u64) << 1);
         out.extend_from_slice(bytes);
@@ -97,8 +128,8 @@ pub(super) fn unsqueeze(bytes: &[u8]) -> Option<Vec<u8>> {
         return (bytes.0.len() == length).then(|| bytes.0.to_vec());
     }
     // A damaged length must not reserve memory: what zstd says itself is checked too.
-    let known = zstd::bulk::Decompressor::upper_bound(bytes.0).filter(|n| *n >= length && *n <= MOST)?;
-    let out = zstd::bulk::decompress(bytes.0, known.min(length)).ok()?;
+    let known = Decompressor::upper_bound(bytes.0).filter(|n| *n >= length && *n <= MOST)?;
+    let out = decompress(bytes.0, known.min(length))?;
     (out.len() == length).then_some(out)
 }
 

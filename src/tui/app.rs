@@ -39,10 +39,7 @@ pub(super) struct Canvas<B: Backend> {
 
 impl<B: Backend> Canvas<B> {
     pub(super) fn new(terminal: Terminal<B>) -> Self {
-        Self {
-            terminal,
-            frames: 0,
-        }
+        Self { terminal, frames: 0 }
     }
 
     /// Draws if something changed.
@@ -88,7 +85,9 @@ pub(super) fn run(
             }
         }
         let now = Instant::now();
-        tick = state.tick_every().map(|every| tick.unwrap_or(now + every).min(now + every));
+        tick = state
+            .tick_every()
+            .map(|every| tick.unwrap_or(now + every).min(now + every));
         let draw_at = state.redraw.then(|| drawn + FRAME);
         if draw_at.is_some_and(|at| at <= now) {
             canvas.draw(state).map_err(TuiError::Terminal)?;
@@ -128,11 +127,7 @@ pub(super) fn run(
 }
 
 /// What only this loop can do: it holds the terminal.
-fn here(
-    left: Left,
-    state: &mut State,
-    canvas: &mut Canvas<CrosstermBackend<Stdout>>,
-) -> Result<(), TuiError> {
+fn here(left: Left, state: &mut State, canvas: &mut Canvas<CrosstermBackend<Stdout>>) -> Result<(), TuiError> {
     match left {
         Left::Nothing | Left::Quit => {}
         Left::Suspend => {
@@ -161,7 +156,10 @@ fn save(name: &str, state: &mut State) {
     let text = export(&buf, Format::of_name(name), &state.theme);
     match std::fs::write(name, text) {
         Ok(()) => state.say(Mood::Good, format!("saved {name}")),
-        Err(error) => state.say(Mood::Bad, format!("{name} was not saved: {error}; choose another name or folder")),
+        Err(error) => state.say(
+            Mood::Bad,
+            format!("{name} was not saved: {error}; choose another name or folder"),
+        ),
     }
 }
 
@@ -192,8 +190,8 @@ pub(super) fn listen(events: &Sender<Event>) -> Result<(), TuiError> {
 #[cfg(unix)]
 fn signals(events: Sender<Event>) -> Result<(), TuiError> {
     use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
-    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP, SIGTSTP, SIGCONT])
-        .map_err(TuiError::Terminal)?;
+    let mut signals =
+        signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP, SIGTSTP, SIGCONT]).map_err(TuiError::Terminal)?;
     std::thread::Builder::new()
         .name("signals".into())
         .spawn(move || {

@@ -47,7 +47,7 @@ impl Fold {
             }
             self.next += 1;
             let new = self.places.last().is_none_or(|(next, _)| *next + APART <= self.next);
-            if new && self.next % APART == 0 && self.places.len() < PLACES {
+            if new && self.next.is_multiple_of(APART) && self.places.len() < PLACES {
                 self.places.push((self.next, self.blame.clone()));
             }
         }

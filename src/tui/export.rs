@@ -24,7 +24,11 @@ pub enum Format {
 impl Format {
     /// The form that a file name's ending asks for: `.svg`, `.ansi`, anything else is text.
     pub fn of_name(name: &str) -> Self {
-        match name.rsplit_once('.').map(|(_, end)| end.to_ascii_lowercase()).as_deref() {
+        match name
+            .rsplit_once('.')
+            .map(|(_, end)| end.to_ascii_lowercase())
+            .as_deref()
+        {
             Some("svg") => Self::Svg,
             Some("ansi" | "ans") => Self::Ansi,
             _ => Self::Text,
@@ -158,7 +162,11 @@ fn paints(cell: &Cell, (ground, plain): (&str, &str), theme: &Theme) -> (String,
         color => rgb(color, theme.rgb(Slot::Text)),
     };
     let (ink, back) = (resolve(cell.fg, plain), resolve(cell.bg, ground));
-    if cell.modifier.contains(Modifier::REVERSED) { (back, ink) } else { (ink, back) }
+    if cell.modifier.contains(Modifier::REVERSED) {
+        (back, ink)
+    } else {
+        (ink, back)
+    }
 }
 
 fn svg_grounds(out: &mut String, buf: &Buffer, y: u16, base: (&str, &str), theme: &Theme) {
@@ -211,7 +219,9 @@ fn svg_texts(out: &mut String, buf: &Buffer, y: u16, base: (&str, &str), theme: 
         let (ink, _) = paints(cell, base, theme);
         let style = cell.modifier & (Modifier::BOLD | Modifier::ITALIC | Modifier::UNDERLINED | Modifier::DIM);
         match &mut run {
-            Some((_, text, fill, modifier)) if *fill == ink && *modifier == style && symbol.is_ascii() && text.is_ascii() => {
+            Some((_, text, fill, modifier))
+                if *fill == ink && *modifier == style && symbol.is_ascii() && text.is_ascii() =>
+            {
                 text.push_str(symbol);
             }
             _ => {
@@ -295,7 +305,12 @@ mod tests {
 
     fn sample() -> Buffer {
         let mut buf = Buffer::empty(Rect::new(0, 0, 8, 2));
-        buf.set_string(0, 0, "漢<b>", Style::new().fg(Color::Rgb(1, 2, 3)).add_modifier(Modifier::BOLD));
+        buf.set_string(
+            0,
+            0,
+            "漢<b>",
+            Style::new().fg(Color::Rgb(1, 2, 3)).add_modifier(Modifier::BOLD),
+        );
         buf.set_string(0, 1, "▀", Style::new().fg(Color::Red).bg(Color::Indexed(16)));
         buf
     }

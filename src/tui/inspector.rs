@@ -132,12 +132,22 @@ pub(crate) fn areas(body: Rect) -> [Rect; 2] {
 /// A text of many lines that cannot hurt the terminal.
 pub(crate) fn text_of(text: &str) -> String {
     let text = sanitize::clean(text);
-    if text.contains('\t') { text.replace('\t', "    ") } else { text.into_owned() }
+    if text.contains('\t') {
+        text.replace('\t', "    ")
+    } else {
+        text.into_owned()
+    }
 }
 
 /// Where the last message of the person's side begins: what is new in a prompt.
 fn last_message(prompt: &str) -> usize {
-    const SIGNS: [&str; 5] = ["<|im_start|>user", "\n[user]\n", "<|user|>", "<|start_header_id|>user", "[INST]"];
+    const SIGNS: [&str; 5] = [
+        "<|im_start|>user",
+        "\n[user]\n",
+        "<|user|>",
+        "<|start_header_id|>user",
+        "[INST]",
+    ];
     SIGNS
         .iter()
         .filter_map(|sign| prompt.rfind(sign))

@@ -149,9 +149,17 @@ fn fresh_name(workspace: &Workspace, scaffold: &str) -> PathBuf {
 }
 
 /// Fetches a known model.
-pub(super) fn pull_model(workspace: &Workspace, request: StartRequest, cancel: &Cancel, events: &Sender<Event>) -> Data {
+pub(super) fn pull_model(
+    workspace: &Workspace,
+    request: StartRequest,
+    cancel: &Cancel,
+    events: &Sender<Event>,
+) -> Data {
     let Some(known) = catalog::known(&request.model) else {
-        return Data::Failed(format!("no model `{}` is known; `automem model list` shows them", request.model));
+        return Data::Failed(format!(
+            "no model `{}` is known; `automem model list` shows them",
+            request.model
+        ));
     };
     let mut reported = Instant::now();
     let mut progress = |progress: pull::PullProgress| {
@@ -224,13 +232,19 @@ static SAMPLES: include_dir::Dir<'_> = include_dir::include_dir!("$CARGO_MANIFES
 pub(super) fn sample(workspace: &Workspace) -> Data {
     let folder = workspace.runs_dir();
     let fail = |error: std::io::Error| {
-        Data::Failed(format!("the sample could not be put into {}: {error}", folder.display()))
+        Data::Failed(format!(
+            "the sample could not be put into {}: {error}",
+            folder.display()
+        ))
     };
     if let Err(error) = std::fs::create_dir_all(&folder) {
         return fail(error);
     }
     let mut first = None;
-    for file in SAMPLES.files().filter(|file| file.path().extension().is_some_and(|end| end == "db")) {
+    for file in SAMPLES
+        .files()
+        .filter(|file| file.path().extension().is_some_and(|end| end == "db"))
+    {
         let path = folder.join(format!("sample-{}", file.path().display()));
         // A name in the folder is a whole file: written beside it first, then moved.
         let part = path.with_extension("part");

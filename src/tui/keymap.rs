@@ -239,7 +239,12 @@ pub(crate) fn available(places: &[Place], state: &State) -> Vec<(&'static Bindin
             .iter()
             .filter(|binding| binding.place == *place && (binding.when)(state))
             .map(|binding| {
-                let keys: Vec<_> = binding.keys.iter().copied().filter(|key| !taken.contains(key)).collect();
+                let keys: Vec<_> = binding
+                    .keys
+                    .iter()
+                    .copied()
+                    .filter(|key| !taken.contains(key))
+                    .collect();
                 (binding, keys)
             })
             .filter(|(_, keys)| !keys.is_empty())

@@ -83,7 +83,11 @@ pub(crate) struct WatchLayout {
 impl WatchLayout {
     /// The inside of a pane; empty when it does not show.
     pub(crate) fn inner(&self, pane: Pane) -> Rect {
-        let area = self.panes.iter().find(|(shown, _)| *shown == pane).map(|(_, area)| *area);
+        let area = self
+            .panes
+            .iter()
+            .find(|(shown, _)| *shown == pane)
+            .map(|(_, area)| *area);
         match area {
             Some(area) if self.bordered => shrink(area),
             Some(area) => area,
@@ -154,7 +158,7 @@ fn side_by_side(body: Rect) -> Vec<(Pane, Rect)> {
     };
     let rest = body.width - game;
     let memory = rest * 28 / 100;
-    let scaffold = rest * 30 / 100;
+    let scaffold = rest * 26 / 100;
     let widths = [
         (Pane::Game, game),
         (Pane::Memory, memory),
@@ -225,7 +229,7 @@ mod tests {
             let body = Rect::new(0, 1, columns, 44);
             let panes = side_by_side(body);
             assert_eq!(panes.iter().map(|(_, area)| area.width).sum::<u16>(), columns);
-            assert!(panes.iter().all(|(_, area)| area.width >= 28), "{panes:?}");
+            assert!(panes.iter().all(|(_, area)| area.width >= 26), "{panes:?}");
         }
         let body = Rect::new(0, 1, 110, 36);
         let cells: u32 = two_by_two(body).iter().map(|(_, area)| area.area()).sum();

@@ -185,12 +185,16 @@ mod tests {
         first.into_iter().for_each(|event| live.take(event));
         let step: Vec<_> = second.into_iter().filter(|event| event.at.step == StepNo(2)).collect();
         // As it happens, with something lost, then complete.
-        step.iter().take(4).filter(|event| !matches!(event.body, Body::TurnFinished { .. })).cloned().for_each(|event| live.take(event));
+        step.iter()
+            .take(4)
+            .filter(|event| !matches!(event.body, Body::TurnFinished { .. }))
+            .cloned()
+            .for_each(|event| live.take(event));
         step.iter().cloned().for_each(|event| live.take(event));
         let episode = live.episodes.get_mut(&EpisodeNo(0)).unwrap();
         assert_eq!(episode.record, testing::record(2));
         let memory = episode.memory().unwrap();
         assert_eq!(memory.files["notes/map.txt"].lines, 2);
-        assert_eq!(memory.files["notes/map.txt"].changed, vec![1..2]);
+        assert_eq!(memory.files["notes/map.txt"].changed, [1..2]);
     }
 }

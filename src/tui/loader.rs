@@ -119,12 +119,10 @@ impl Loader {
         match requests.try_recv() {
             Ok(first) => self.serve(first, requests),
             Err(crossbeam_channel::TryRecvError::Disconnected) => Err(Gone),
-            Err(crossbeam_channel::TryRecvError::Empty) => {
-                match self.around.pop_front() {
-                    Some((episode, step)) => self.step(episode, step),
-                    None => self.some_blame(),
-                }
-            }
+            Err(crossbeam_channel::TryRecvError::Empty) => match self.around.pop_front() {
+                Some((episode, step)) => self.step(episode, step),
+                None => self.some_blame(),
+            },
         }
     }
 
@@ -226,7 +224,12 @@ impl Loader {
                 Err(error) => self.send(Data::Failed(error.to_string()))?,
             }
         }
-        let mut steps: Vec<u32> = request.around.into_iter().flatten().filter(|other| *other != step.0).collect();
+        let mut steps: Vec<u32> = request
+            .around
+            .into_iter()
+            .flatten()
+            .filter(|other| *other != step.0)
+            .collect();
         // The nearest first, and what lies ahead before what lies behind.
         steps.sort_by_key(|other| (other.abs_diff(step.0), *other < step.0));
         self.around = steps.into_iter().map(|step| (episode, StepNo(step))).collect();
@@ -277,7 +280,11 @@ impl Loader {
 
 impl Open {
     fn refresh(&mut self) -> Result<bool, StoreError> {
-        if self.reader.is_finished() { Ok(false) } else { self.reader.refresh() }
+        if self.reader.is_finished() {
+            Ok(false)
+        } else {
+            self.reader.refresh()
+        }
     }
 }
 
@@ -327,7 +334,11 @@ pub(super) fn memory_view(reader: &Reader, episode: EpisodeNo, step: StepNo) -> 
         Some(before) => Some(reader.memory_at(episode, before)?),
         None => None,
     };
-    Ok(MemoryView::new(step, before.as_deref().map(|state| &state.files), &now.files))
+    Ok(MemoryView::new(
+        step,
+        before.as_deref().map(|state| &state.files),
+        &now.files,
+    ))
 }
 
 /// Cells the agent came through, oldest first.
@@ -365,10 +376,14 @@ pub(super) fn read(reader: &Reader, effect: Effect) -> Vec<Data> {
                     record: Arc::new(record),
                 })
                 .collect();
-            out.extend(memory_view(reader, episode, request.step).ok().map(|view| Data::Memory {
-                episode,
-                view: Arc::new(view),
-            }));
+            out.extend(
+                memory_view(reader, episode, request.step)
+                    .ok()
+                    .map(|view| Data::Memory {
+                        episode,
+                        view: Arc::new(view),
+                    }),
+            );
             out
         }
         Effect::LoadBlame { episode, step, path } => {

@@ -114,7 +114,9 @@ impl Picker {
         let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
         let fits = |entry: &&Entry| {
             let text = format!("{} {}", entry.place, entry.help).to_lowercase();
-            words.iter().all(|word| text.contains(word) || entry.keys.to_lowercase() == *word)
+            words
+                .iter()
+                .all(|word| text.contains(word) || entry.keys.to_lowercase() == *word)
         };
         step.into_iter()
             .chain(self.entries.iter().filter(fits).cloned())

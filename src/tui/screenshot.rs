@@ -92,7 +92,10 @@ fn load(state: &mut State, run: PathBuf, shot: &Shot) -> Result<(), TuiError> {
     // The first request names what the cursor needs, the trail comes beside it.
     // What it brings leads to the next wish: who wrote the file that is open.
     for _ in 0..3 {
-        for data in update::settle(state).into_iter().flat_map(|effect| loader::read(&reader, effect)) {
+        for data in update::settle(state)
+            .into_iter()
+            .flat_map(|effect| loader::read(&reader, effect))
+        {
             update::update(state, Event::Data(data));
         }
     }
@@ -100,9 +103,11 @@ fn load(state: &mut State, run: PathBuf, shot: &Shot) -> Result<(), TuiError> {
 }
 
 fn choose(watch: &mut super::watch::Watch, shot: &Shot) {
-    let pane = Pane::ALL
-        .into_iter()
-        .find(|pane| shot.pane.as_ref().is_some_and(|name| pane.title().eq_ignore_ascii_case(name)));
+    let pane = Pane::ALL.into_iter().find(|pane| {
+        shot.pane
+            .as_ref()
+            .is_some_and(|name| pane.title().eq_ignore_ascii_case(name))
+    });
     if let Some(pane) = pane {
         watch.focus_on(pane);
     }

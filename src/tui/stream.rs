@@ -131,21 +131,26 @@ pub(crate) fn rows<'a>(record: &'a StepRecord) -> Vec<Placed<'a>> {
 /// What an event other than turns, operations and actions has to say.
 fn notice(body: &Body) -> Option<(Mood, String)> {
     let said = match body {
-        Body::EpisodeStarted { seed, inherited } => {
-            (Mood::Info, format!("episode begins: seed {seed}, {} memory files", inherited.len()))
-        }
+        Body::EpisodeStarted { seed, inherited } => (
+            Mood::Info,
+            format!("episode begins: seed {seed}, {} memory files", inherited.len()),
+        ),
         Body::ActionRejected { raw, reason } => (Mood::Bad, format!("rejected `{raw}`: {reason}")),
         Body::HookFailed { hook, message } => (Mood::Bad, format!("hook {hook} failed: {message}")),
         Body::BudgetExceeded {
             budget, limit, asked, ..
         } => {
             let name = serde_json::to_value(budget).ok();
-            let name = name.as_ref().and_then(|name| name.as_str()).unwrap_or("budget").replace('_', " ");
+            let name = name
+                .as_ref()
+                .and_then(|name| name.as_str())
+                .unwrap_or("budget")
+                .replace('_', " ");
             (Mood::Bad, format!("over budget: {name} {asked} of {limit}"))
         }
-        Body::ContextOverflow {
-            needed, available, ..
-        } => (Mood::Bad, format!("prompt too long: {needed} tokens, {available} fit")),
+        Body::ContextOverflow { needed, available, .. } => {
+            (Mood::Bad, format!("prompt too long: {needed} tokens, {available} fit"))
+        }
         Body::ModelFailed { message, retried, .. } => {
             let again = if *retried { " (tried again)" } else { "" };
             (Mood::Bad, format!("model failed{again}: {message}"))
@@ -158,9 +163,7 @@ fn notice(body: &Body) -> Option<(Mood, String)> {
         }
         Body::HumanActed { action } => (Mood::Info, format!("a person chose {action}")),
         Body::Controlled { control } => (Mood::Info, format!("{control} by a person")),
-        Body::AdapterChanged { adapter } => {
-            (Mood::Info, format!("adapter: {}", adapter.as_deref().unwrap_or("none")))
-        }
+        Body::AdapterChanged { adapter } => (Mood::Info, format!("adapter: {}", adapter.as_deref().unwrap_or("none"))),
         Body::EpisodeAttempt { attempt } => (Mood::Info, format!("attempt {attempt}")),
         Body::EpisodeResumed { step } => (Mood::Info, format!("resumed at step {step}")),
         Body::EpisodeFinished { end } => (Mood::Info, format!("episode over: {}", end.word().replace('_', " "))),

@@ -127,23 +127,37 @@ fn op(phase: Phase, name: &str, args: &[&str], text: &str, changes: Vec<MemoryCh
 
 /// The text of the map file after a step's LOG.
 fn map_text(step: u32) -> String {
-    (1..=step).map(|step| format!("{step}: went east, saw a tree at 12,{step}\n")).collect()
+    (1..=step)
+        .map(|step| format!("{step}: went east, saw a tree at 12,{step}\n"))
+        .collect()
 }
 
 /// The events of a step.
 pub(crate) fn events(step: u32) -> Vec<Body> {
-    let mut events = vec![Body::Observed { frame: Arc::new(frame(step)) }];
+    let mut events = vec![Body::Observed {
+        frame: Arc::new(frame(step)),
+    }];
     if step > 0 {
         let line = format!("{step}: went east, saw a tree at 12,{step}");
         let answer = format!("I note the tree. <|APPEND|>notes/map.txt|{line}<|END|>\n<|DONE|>");
-        events.push(Body::TurnFinished { turn: Box::new(turn(Phase::Log, step, &answer)) });
+        events.push(Body::TurnFinished {
+            turn: Box::new(turn(Phase::Log, step, &answer)),
+        });
         let before = (step > 1).then(|| map_text(step - 1));
         let change = MemoryChange::between("notes/map.txt", before.as_deref(), Some(&map_text(step))).unwrap();
         events.push(op(Phase::Log, "APPEND", &["notes/map.txt", &line], "ok", vec![change]));
     }
     let answer = "<|READ|>goals.txt<|END|>\n<|ACTION|>Move East<|END|>";
-    events.push(Body::TurnFinished { turn: Box::new(turn(Phase::Plan, step, answer)) });
-    events.push(op(Phase::Plan, "READ", &["goals.txt"], "find wood\nfind water", Vec::new()));
+    events.push(Body::TurnFinished {
+        turn: Box::new(turn(Phase::Plan, step, answer)),
+    });
+    events.push(op(
+        Phase::Plan,
+        "READ",
+        &["goals.txt"],
+        "find wood\nfind water",
+        Vec::new(),
+    ));
     events.push(Body::ActionCommitted {
         raw: "Move East".into(),
         validated: "Move East".into(),
@@ -280,9 +294,18 @@ pub(crate) fn meta() -> RunMeta {
             digest: Digest::of("scaffold"),
             files: BTreeMap::from([
                 file("METHOD.md", "# Method\nAppend-only notes per topic.\n"),
-                file("prompts/log.md", "# LOG\nWrite what you want to remember.\nFiles: {{ files }}\n"),
-                file("prompts/plan.md", "# PLAN\n{{ observation }}\nEnd with <|ACTION|>…<|END|>.\n"),
-                file("scaffold.toml", "# The plain start\nname = \"crafter-v0\"\n[budgets]\nturns = 3\n"),
+                file(
+                    "prompts/log.md",
+                    "# LOG\nWrite what you want to remember.\nFiles: {{ files }}\n",
+                ),
+                file(
+                    "prompts/plan.md",
+                    "# PLAN\n{{ observation }}\nEnd with <|ACTION|>…<|END|>.\n",
+                ),
+                file(
+                    "scaffold.toml",
+                    "# The plain start\nname = \"crafter-v0\"\n[budgets]\nturns = 3\n",
+                ),
             ]),
         },
         model: ModelRef {
@@ -338,8 +361,12 @@ pub(crate) fn watch(steps: u32) -> Watch {
         watch.memories.put(StepNo(step), Arc::new(memory(step)), StepNo(0));
     }
     let mut last = StepRecord::new(StepNo(steps));
-    last.push(Body::Observed { frame: Arc::new(frame(steps)) });
-    last.push(Body::EpisodeFinished { end: EndReason::StepLimit });
+    last.push(Body::Observed {
+        frame: Arc::new(frame(steps)),
+    });
+    last.push(Body::EpisodeFinished {
+        end: EndReason::StepLimit,
+    });
     watch.records.put(StepNo(steps), Arc::new(last), StepNo(0));
     watch.memories.put(StepNo(steps), Arc::new(memory(steps)), StepNo(0));
     watch
@@ -380,9 +407,18 @@ pub(crate) fn entries() -> Vec<RunEntry> {
     let mut open = entry("c.db", "2026-11-28T09:30:00Z", RunState::Open);
     open.episodes[0].end = None;
     open.episodes[0].state = EpisodeState::Open;
-    let mut broken = entry("d.db", "", RunState::Broken("not a run file: the header is damaged; restore it from a copy".into()));
+    let mut broken = entry(
+        "d.db",
+        "",
+        RunState::Broken("not a run file: the header is damaged; restore it from a copy".into()),
+    );
     broken.episodes.clear();
-    vec![entry("a.db", "2026-11-29T20:37:51Z", RunState::Done), scripted, open, broken]
+    vec![
+        entry("a.db", "2026-11-29T20:37:51Z", RunState::Done),
+        scripted,
+        open,
+        broken,
+    ]
 }
 
 /// The list of runs, settled.

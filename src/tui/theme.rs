@@ -280,9 +280,7 @@ impl Theme {
 
     /// Plain text on the theme's ground.
     pub fn base(&self) -> Style {
-        Style::new()
-            .fg(self.color(Slot::Text))
-            .bg(self.color(Slot::Background))
+        Style::new().fg(self.color(Slot::Text)).bg(self.color(Slot::Background))
     }
 
     /// Text of a slot on the ground of another.
@@ -493,7 +491,10 @@ mod tests {
                     assert!(got >= wanted, "{name}: {text:?} on {ground:?} has contrast {got:.2}");
                 }
             }
-            assert!(contrast(theme.rgb(Faint), theme.rgb(Background)) >= 3.0, "{name}: faint");
+            assert!(
+                contrast(theme.rgb(Faint), theme.rgb(Background)) >= 3.0,
+                "{name}: faint"
+            );
         }
     }
 

@@ -216,7 +216,9 @@ impl Watch {
     /// The last step the cursor can stand on: the closing frame, the step under way, or the last
     /// finished step.
     pub(crate) fn end(&self) -> StepNo {
-        let closed = self.summary().is_some_and(|summary| summary.state == EpisodeState::Done);
+        let closed = self
+            .summary()
+            .is_some_and(|summary| summary.state == EpisodeState::Done);
         let under_way = self
             .under_way
             .as_ref()
@@ -261,7 +263,9 @@ impl Watch {
         if self.asked == Some((self.episode, self.cursor)) {
             return None;
         }
-        let closed = self.summary().is_some_and(|summary| summary.state == EpisodeState::Done);
+        let closed = self
+            .summary()
+            .is_some_and(|summary| summary.state == EpisodeState::Done);
         let stored = self.steps().0 + u32::from(closed);
         let record = self.cursor.0 < stored && self.record(self.cursor).is_none();
         let memory = self.cursor.0 < stored && self.memories.get(self.cursor).is_none();
@@ -270,7 +274,11 @@ impl Watch {
         if !record && !memory && near.is_empty() {
             return None;
         }
-        let around = if near.is_empty() { near } else { self.records.missing(range(AROUND)) };
+        let around = if near.is_empty() {
+            near
+        } else {
+            self.records.missing(range(AROUND))
+        };
         Some(LoadRequest {
             episode: self.episode,
             step: self.cursor,
@@ -322,7 +330,11 @@ pub(crate) fn has_kind(marks: Marks, kind: Kind) -> bool {
         Kind::Write => marks.has(Marks::WRITE),
         Kind::Error => error,
         Kind::All => {
-            error || marks.has(Marks::REWARD) || marks.has(Marks::WRITE) || marks.has(Marks::STUCK) || marks.has(Marks::HUMAN)
+            error
+                || marks.has(Marks::REWARD)
+                || marks.has(Marks::WRITE)
+                || marks.has(Marks::STUCK)
+                || marks.has(Marks::HUMAN)
         }
     }
 }

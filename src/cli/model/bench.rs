@@ -44,7 +44,6 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     use serde_json::json;
 
     use super::super::output;
-    use crate::jobs::Cancel;
     use crate::llm::ChatModel;
     use crate::llm::ModelOptions;
     use crate::llm::llama::{LlamaModel, Workload, default_threads};
@@ -60,7 +59,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         ..ModelOptions::in_workspace(&workspace)
     };
     let model = LlamaModel::open(&found.path, &options)?;
-    let cancel = Cancel::new();
+    let cancel = super::cancel_on_signals()?;
     // The first evaluation reads the file in; it does not count.
     model.measure(
         Workload {

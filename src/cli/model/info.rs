@@ -105,7 +105,7 @@ pub(super) fn info(args: &InfoArgs) -> anyhow::Result<ExitCode> {
         .filter(|(_, value)| !value.is_null())
     {
         let value = match value {
-            serde_json::Value::String(text) => crate::cli::model::info::plain(text),
+            serde_json::Value::String(text) => plain(text),
             other => other.to_string(),
         };
         text.push_str(&format!("{key:<20} {value}\n"));

@@ -1,8 +1,9 @@
-//! `automem model`: fetch, list, describe and measure local models.
+//! `automem model`: fetch, list, describe, measure and requantise local models.
 
 mod bench;
 mod info;
 mod pull;
+mod quantize;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -11,6 +12,7 @@ use anyhow::Context;
 use clap::Subcommand;
 
 use crate::config::Workspace;
+use crate::jobs::Cancel;
 use crate::llm::catalog::{self, InstalledModel};
 use crate::llm::{LlmError, ModelOptions};
 
@@ -31,6 +33,8 @@ enum Verb {
     Info(info::InfoArgs),
     /// Tokens a second on this machine
     Bench(bench::Args),
+    /// Write a model again in another quantisation, which decides its speed on a CPU
+    Quantize(quantize::Args),
 }
 
 /// Runs the verb.
@@ -40,6 +44,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Verb::List(args) => info::list(&args),
         Verb::Info(args) => info::info(&args),
         Verb::Bench(args) => bench::run(&args),
+        Verb::Quantize(args) => quantize::run(&args),
     }
 }
 
@@ -67,6 +72,15 @@ fn find(spec: &str, workspace: &Workspace) -> anyhow::Result<InstalledModel> {
 
 fn workspace() -> anyhow::Result<Workspace> {
     Workspace::find().context("there is no place for models")
+}
+
+/// A flag that Ctrl-C and SIGTERM set.
+fn cancel_on_signals() -> anyhow::Result<Cancel> {
+    let cancel = Cancel::new();
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, cancel.flag()).context("Ctrl-C cannot be listened to")?;
+    }
+    Ok(cancel)
 }
 
 /// Bytes for people.

@@ -10,7 +10,6 @@ use serde_json::json;
 
 use super::super::output;
 use super::{bytes_text, workspace};
-use crate::jobs::Cancel;
 use crate::llm::catalog;
 use crate::llm::pull::{PullProgress, Source, pull};
 
@@ -33,10 +32,7 @@ pub(super) struct Args {
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let workspace = workspace()?;
     let (source, name) = source(&args)?;
-    let cancel = Cancel::new();
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, cancel.flag()).context("Ctrl-C cannot be listened to")?;
-    }
+    let cancel = super::cancel_on_signals()?;
     let mut bar = Bar::new();
     let result = pull(&source, &name, &workspace.models_dir(), &cancel, &mut |progress| {
         bar.draw(progress)

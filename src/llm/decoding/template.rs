@@ -157,7 +157,7 @@ impl ChatTemplate {
         let raw: Vec<String> = messages.iter().map(|message| message.content.clone()).collect();
         let real = self.render_text(messages, &raw)?;
         let fits = EDITS.iter().find_map(|edit| {
-            let contents: Vec<String> = messages.iter().map(|message| edit(message)).collect();
+            let contents: Vec<String> = messages.iter().map(edit).collect();
             let pieces = split(&marked, &contents);
             (prompt_text(&pieces) == real).then_some(pieces)
         });
@@ -256,7 +256,7 @@ fn environment(now: &jiff::ZonedDateTime) -> Environment<'static> {
         jiff::fmt::strtime::format(&format, &now)
             .map_err(|error| Error::new(ErrorKind::InvalidOperation, error.to_string()))
     });
-    environment.set_unknown_method_callback(|state, value, method, args| python_method(state, value, method, args));
+    environment.set_unknown_method_callback(python_method);
     environment
 }
 

@@ -10,6 +10,7 @@ mod load;
 mod measure;
 mod process;
 mod prompt;
+pub mod quantize;
 mod runner;
 
 use std::path::Path;

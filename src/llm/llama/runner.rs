@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, TryRecvError};
+use crossbeam_channel::Receiver;
 use llama_cpp_2::DecodeError;
 use llama_cpp_2::context::LlamaContext;
 use llama_cpp_2::context::params::LlamaContextParams;
@@ -26,8 +26,9 @@ use crate::llm::decoding::slots::SlotTable;
 pub(super) const BATCH: usize = 512;
 /// Prompt tokens a tick evaluates in exact mode.
 const EXACT_CHUNK: usize = 128;
-/// Prompt tokens a tick evaluates while answers are being written: these must not stall.
-const SHARED_CHUNK: usize = 64;
+/// Prompt tokens a tick evaluates while answers are being written, which must not stall, and the fewest it evaluates at all:
+/// llama.cpp's attention over fewer rows takes a path that is several times slower a token.
+const LEAST_CHUNK: usize = 64;
 /// How long a tick should take at most.
 const TICK: Duration = Duration::from_millis(250);
 
@@ -82,7 +83,7 @@ impl<'m> Runner<'m> {
             batch: LlamaBatch::new(BATCH, 1),
             queue: VecDeque::new(),
             active: Vec::new(),
-            chunk: if settings.exact { EXACT_CHUNK } else { 64 },
+            chunk: if settings.exact { EXACT_CHUNK } else { LEAST_CHUNK },
         })
     }
 
@@ -95,11 +96,9 @@ impl<'m> Runner<'m> {
                     Err(_) => return,
                 }
             }
-            loop {
-                match jobs.try_recv() {
-                    Ok(job) => self.queue.push_back((job, false)),
-                    Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
-                }
+            // No more jobs and no more senders are the same here: what there is gets done.
+            while let Ok(job) = jobs.try_recv() {
+                self.queue.push_back((job, false));
             }
             self.drop_cancelled();
             self.admit();
@@ -236,7 +235,7 @@ impl<'m> Runner<'m> {
             }
         }
         let chunk = if writing > 0 && !self.settings.exact {
-            self.chunk.min(SHARED_CHUNK)
+            self.chunk.min(LEAST_CHUNK)
         } else {
             self.chunk
         };
@@ -285,7 +284,7 @@ impl<'m> Runner<'m> {
 /// The chunk for the next tick: twice or half as large when that keeps a tick nearer to its time.
 fn next_chunk(chunk: usize, evaluated: usize, took: Duration) -> usize {
     if took > TICK {
-        (chunk / 2).max(32)
+        (chunk / 2).max(LEAST_CHUNK)
     } else if evaluated >= chunk && took * 2 < TICK {
         (chunk * 2).min(BATCH)
     } else {
@@ -318,7 +317,7 @@ mod tests {
         assert_eq!(next_chunk(64, 10, fast), 64, "a short prompt says little");
         assert_eq!(next_chunk(512, 512, fast), 512);
         assert_eq!(next_chunk(128, 128, slow), 64);
-        assert_eq!(next_chunk(32, 32, slow), 32);
+        assert_eq!(next_chunk(64, 64, slow), 64);
         assert_eq!(next_chunk(64, 64, Duration::from_millis(200)), 64);
     }
 }

@@ -16,6 +16,7 @@ use crate::types::{ActionBy, Body, BudgetKind, EndReason, MemoryFiles, Phase, Ru
 /// One event: `t` names it, `d` holds its fields.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "t", content = "d")]
+#[allow(clippy::large_enum_variant, reason = "they live one at a time, on the stack")]
 pub(super) enum Record<'a> {
     /// `meta` is left out when it is the one of the file's head.
     #[serde(rename = "run_started")]

@@ -17,7 +17,10 @@ pub(crate) fn title(watch: &Watch, theme: &Theme) -> Vec<Span<'static>> {
     let mut spans = vec![Span::raw("Actions")];
     if let Some(mark) = watch.mark(watch.cursor) {
         let action = text::clean(&mark.action).into_owned();
-        spans.push(Span::styled(format!(" · {} {action}", watch.cursor), theme.style(Slot::Dim)));
+        spans.push(Span::styled(
+            format!(" · {} {action}", watch.cursor),
+            theme.style(Slot::Dim),
+        ));
     }
     spans
 }
@@ -44,9 +47,17 @@ pub(crate) fn draw(watch: &Watch, area: Rect, buf: &mut Buffer, theme: &Theme) {
 }
 
 fn draw_row(placed: &Placed<'_>, first: bool, here: bool, digits: usize, area: Rect, buf: &mut Buffer, theme: &Theme) {
-    let bar = if here { Span::styled("▌", theme.style(Slot::Accent)) } else { Span::raw(" ") };
+    let bar = if here {
+        Span::styled("▌", theme.style(Slot::Accent))
+    } else {
+        Span::raw(" ")
+    };
     let number = if first { placed.step.to_string() } else { String::new() };
-    let number_style = if here { theme.bold(Slot::Text) } else { theme.style(Slot::Dim) };
+    let number_style = if here {
+        theme.bold(Slot::Text)
+    } else {
+        theme.style(Slot::Dim)
+    };
     let phase = match placed.phase {
         Some(phase) => Span::styled(text::pad(phase.word(), 5), theme.bold(phase_slot(phase))),
         None => Span::raw("     "),
@@ -65,7 +76,11 @@ fn draw_row(placed: &Placed<'_>, first: bool, here: bool, digits: usize, area: R
         ..area
     };
     let (left, right) = content(&placed.row, rest.width, theme);
-    let stop = if right.width() == 0 { area.right() } else { text::put_right(buf, rest, 0, &right) };
+    let stop = if right.width() == 0 {
+        area.right()
+    } else {
+        text::put_right(buf, rest, 0, &right)
+    };
     let left_area = Rect {
         width: stop.saturating_sub(rest.x + u16::from(right.width() > 0)),
         ..rest
@@ -126,9 +141,12 @@ fn content(row: &Row<'_>, columns: u16, theme: &Theme) -> (Line<'static>, Line<'
                 Mood::Bad => ("✗", Slot::Invalid),
             };
             let said = text::clean(text::head(said, 400)).into_owned();
-            (Line::styled(format!("{sign} {said}"), theme.style(slot)), Line::default())
+            (
+                Line::styled(format!("{sign} {said}"), theme.style(slot)),
+                Line::default(),
+            )
         }
-        Row::Live(live) => live_line(live, theme),
+        Row::Live(live) => live_line(live, columns, theme),
         Row::LiveText(line) => {
             let line = text::clean(text::head(line, 400)).into_owned();
             (
@@ -142,7 +160,11 @@ fn content(row: &Row<'_>, columns: u16, theme: &Theme) -> (Line<'static>, Line<'
                 Span::styled("ACTION ", theme.style(Slot::Dim)),
                 Span::styled(action, theme.style(Slot::Dim)),
             ]);
-            let right = if mark.reward == 0.0 { String::new() } else { format!("★ {:+.1}", mark.reward) };
+            let right = if mark.reward == 0.0 {
+                String::new()
+            } else {
+                format!("★ {:+.1}", mark.reward)
+            };
             (left, Line::styled(right, theme.style(Slot::Reward)))
         }
         Row::Unknown => (Line::styled("·", theme.style(Slot::Faint)), Line::default()),
@@ -177,7 +199,11 @@ fn turn_line(turn: &Turn, columns: u16, theme: &Theme) -> (Line<'static>, Line<'
 /// The first words outside of tags, as far as a row could show them.
 fn prose(turn: &Turn) -> String {
     let words = turn.response.split("<|").next().unwrap_or_default().trim();
-    let line = words.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let line = words
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .unwrap_or_default();
     if line.is_empty() {
         return format!("turn {}", turn.turn.0 + 1);
     }
@@ -228,15 +254,19 @@ fn outcome(op: &MemoryOp, theme: &Theme) -> (String, Style) {
     (format!("{said}{cut}"), style)
 }
 
-fn live_line(live: &LiveTurn, theme: &Theme) -> (Line<'static>, Line<'static>) {
+fn live_line(live: &LiveTurn, columns: u16, theme: &Theme) -> (Line<'static>, Line<'static>) {
     let style = theme.bold(Slot::Live);
+    let verb = if columns >= 44 { "evaluating " } else { "" };
     let said = match live.prompt {
         _ if !live.text.is_empty() => "answering".to_owned(),
-        Some((done, total, cached)) if cached > 0 => {
-            format!("evaluating prompt {} of {} ({} cached)", text::grouped(done.into()), text::grouped(total.into()), text::grouped(cached.into()))
-        }
-        Some((done, total, _)) => {
-            format!("evaluating prompt {} of {}", text::grouped(done.into()), text::grouped(total.into()))
+        Some((done, total, cached)) => {
+            let numbers = [done, total, cached].map(|number| text::grouped(number.into()));
+            let from = if cached > 0 {
+                format!(" ({} cached)", numbers[2])
+            } else {
+                String::new()
+            };
+            format!("{verb}prompt {} of {}{from}", numbers[0], numbers[1])
         }
         None => "waiting for the model".to_owned(),
     };
@@ -245,7 +275,10 @@ fn live_line(live: &LiveTurn, theme: &Theme) -> (Line<'static>, Line<'static>) {
         role => role.word().to_owned(),
     };
     (
-        Line::from(vec![Span::styled("● ", style), Span::styled(said, theme.style(Slot::Info))]),
+        Line::from(vec![
+            Span::styled("● ", style),
+            Span::styled(said, theme.style(Slot::Info)),
+        ]),
         Line::styled(right, theme.style(Slot::Heading)),
     )
 }

@@ -26,7 +26,11 @@ pub(crate) fn title(watch: &Watch, theme: &Theme) -> Vec<Span<'static>> {
 
 pub(crate) fn draw(watch: &Watch, area: Rect, buf: &mut Buffer, theme: &Theme) {
     let Some(frame) = watch.shown.as_ref().and_then(|record| record.frame()) else {
-        let said = if watch.marks.is_empty() { "waiting for the world" } else { "loading" };
+        let said = if watch.marks.is_empty() {
+            "waiting for the world"
+        } else {
+            "loading"
+        };
         text::put_line(buf, area, 0, &Line::styled(said, theme.style(Slot::Dim)));
         return;
     };
@@ -65,7 +69,11 @@ fn draw_tiles(
         }
     };
     let plan = sprites::plan(view, scope, style, room);
-    let shift = if beside { 1 } else { (area.width - plan.width.min(area.width)) / 2 };
+    let shift = if beside {
+        1
+    } else {
+        (area.width - plan.width.min(area.width)) / 2
+    };
     let place = Rect {
         x: area.x + shift,
         ..area
@@ -104,7 +112,12 @@ fn draw_tiles(
 
 /// What the model is told it sees, where room is left.
 fn seen(frame: &Frame, area: Rect, buf: &mut Buffer, theme: &Theme) {
-    text::put_line(buf, area, 0, &Line::styled("the model is told", theme.bold(Slot::Title)));
+    text::put_line(
+        buf,
+        area,
+        0,
+        &Line::styled("the model is told", theme.bold(Slot::Title)),
+    );
     let rows = frame.long.lines().filter(|line| !line.is_empty());
     for (row, line) in (1..area.height).zip(rows) {
         let line = text::clean(text::head(line, 400));

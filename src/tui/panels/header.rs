@@ -43,7 +43,10 @@ fn screens(state: &State, wide: bool) -> Line<'static> {
             continue;
         }
         let style = if here {
-            theme.bold(Slot::Text).patch(theme.selected(true)).remove_modifier(Modifier::UNDERLINED)
+            theme
+                .bold(Slot::Text)
+                .patch(theme.selected(true))
+                .remove_modifier(Modifier::UNDERLINED)
         } else {
             theme.style(Slot::Dim)
         };
@@ -55,7 +58,9 @@ fn screens(state: &State, wide: bool) -> Line<'static> {
 /// World, seed, scaffold, model: as much as fits, the world first.
 fn open_run(watch: &Watch, area: Rect, buf: &mut Buffer, theme: &Theme) {
     let meta = &watch.meta;
-    let seed = watch.summary().map_or_else(String::new, |summary| format!(" seed {}", summary.seed));
+    let seed = watch
+        .summary()
+        .map_or_else(String::new, |summary| format!(" seed {}", summary.seed));
     let episode = if watch.episodes.len() > 1 {
         format!(" · episode {} of {}", watch.episode.0 + 1, watch.episodes.len())
     } else {
@@ -66,11 +71,7 @@ fn open_run(watch: &Watch, area: Rect, buf: &mut Buffer, theme: &Theme) {
     } else {
         format!("{} (no LLM)", meta.model.name)
     };
-    let parts = [
-        format!("{}{seed}", meta.world.name),
-        meta.scaffold.name.clone(),
-        model,
-    ];
+    let parts = [format!("{}{seed}", meta.world.name), meta.scaffold.name.clone(), model];
     let mut line = text::clean(&parts[0]).into_owned();
     for part in &parts[1..] {
         let more = format!("{line} · {}", text::clean(part));
@@ -84,7 +85,11 @@ fn open_run(watch: &Watch, area: Rect, buf: &mut Buffer, theme: &Theme) {
     }
     let wide = text::width(&line) as u16;
     // in the middle of what is left, if there is much left
-    let shift = if area.width > wide + 20 { (area.width - wide) / 2 } else { 2 };
+    let shift = if area.width > wide + 20 {
+        (area.width - wide) / 2
+    } else {
+        2
+    };
     let place = Rect {
         x: area.x + shift,
         width: area.width.saturating_sub(shift),

@@ -38,7 +38,10 @@ pub(crate) fn draw(state: &State, area: Rect, buf: &mut Buffer) -> Option<(u16, 
     let room = usize::from(end.saturating_sub(area.x + 1));
     text::put_line(
         buf,
-        Rect { width: room as u16, ..area },
+        Rect {
+            width: room as u16,
+            ..area
+        },
         0,
         &hint_line(state, room),
     );

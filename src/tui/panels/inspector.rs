@@ -72,10 +72,21 @@ pub(crate) fn draw(state: &State, inspector: &Inspector, area: Rect, buf: &mut B
         let top = inspector.scroll[index].top;
         document.draw(buf, inner, top, theme.style(Slot::Text));
         let thumb = theme.style(if focused { Slot::BorderFocus } else { Slot::Faint });
-        list::scrollbar(buf, place, top, document.len(), usize::from(layout::shrink(place).height), thumb);
+        list::scrollbar(
+            buf,
+            place,
+            top,
+            document.len(),
+            usize::from(layout::shrink(place).height),
+            thumb,
+        );
     }
 }
 
 fn cached(cached: u32, all: u32) -> String {
-    format!("{} ({:.0}%)", text::grouped(cached.into()), 100.0 * f64::from(cached) / f64::from(all))
+    format!(
+        "{} ({:.0}%)",
+        text::grouped(cached.into()),
+        100.0 * f64::from(cached) / f64::from(all)
+    )
 }

@@ -30,7 +30,11 @@ pub(crate) fn title(watch: &Watch, theme: &Theme) -> Vec<Span<'static>> {
 
 pub(crate) fn draw(watch: &Watch, area: Rect, buf: &mut Buffer, theme: &Theme) {
     let Some(memory) = &watch.memory_shown else {
-        let said = if watch.marks.is_empty() { "nothing is written yet" } else { "loading" };
+        let said = if watch.marks.is_empty() {
+            "nothing is written yet"
+        } else {
+            "loading"
+        };
         text::put_line(buf, area, 0, &Line::styled(said, theme.style(Slot::Dim)));
         return;
     };
@@ -49,7 +53,11 @@ pub(crate) fn draw(watch: &Watch, area: Rect, buf: &mut Buffer, theme: &Theme) {
     let focused = watch.focus == Pane::Memory;
     let visible = watch.memory.tree.visible(rows.len(), usize::from(tree.height));
     // Columns that the longest name needs: numbers give way to names.
-    let need = rows.iter().map(|node| node.depth.min(8) * 2 + 3 + text::width(&node.name)).max().unwrap_or(0);
+    let need = rows
+        .iter()
+        .map(|node| node.depth.min(8) * 2 + 3 + text::width(&node.name))
+        .max()
+        .unwrap_or(0);
     for (y, index) in (0..).zip(visible) {
         let selected = index == watch.memory.tree.selected;
         let row = Rect {
@@ -88,8 +96,16 @@ fn node(watch: &Watch, memory: &MemoryView, node: &Node, (row, need): (Rect, usi
         None => "start".to_owned(),
     };
     let room = usize::from(row.width).saturating_sub(need);
-    let lines = if room >= 22 { format!("{:>4} ln ", file.lines) } else { String::new() };
-    let bytes = if room >= 14 { format!("{:>6} ", text::bytes(file.text.len() as u64)) } else { String::new() };
+    let lines = if room >= 22 {
+        format!("{:>4} ln ", file.lines)
+    } else {
+        String::new()
+    };
+    let bytes = if room >= 14 {
+        format!("{:>6} ", text::bytes(file.text.len() as u64))
+    } else {
+        String::new()
+    };
     let numbers = Line::from(vec![
         Span::styled(lines, theme.style(Slot::Dim)),
         Span::styled(bytes, theme.style(Slot::Dim)),
@@ -102,7 +118,11 @@ fn node(watch: &Watch, memory: &MemoryView, node: &Node, (row, need): (Rect, usi
         () if was_read(watch.shown.as_deref(), &node.path) => ("○", theme.bold(Slot::Read)),
         () => (" ", theme.style(Slot::Dim)),
     };
-    let name_style = if sign == " " { theme.style(Slot::Text) } else { theme.bold(Slot::Text) };
+    let name_style = if sign == " " {
+        theme.style(Slot::Text)
+    } else {
+        theme.bold(Slot::Text)
+    };
     let left = Rect {
         width: stop.saturating_sub(row.x),
         ..row
@@ -139,11 +159,26 @@ fn draw_rule(watch: &Watch, path: &str, file: &FileView, area: Rect, buf: &mut B
         return;
     }
     let focused = watch.focus == Pane::Memory && watch.memory.in_file;
-    let style = if focused { theme.bold(Slot::BorderFocus) } else { theme.style(Slot::Border) };
-    text::put(buf, area.x, area.y, area.width, &"─".repeat(usize::from(area.width)), style);
+    let style = if focused {
+        theme.bold(Slot::BorderFocus)
+    } else {
+        theme.style(Slot::Border)
+    };
+    text::put(
+        buf,
+        area.x,
+        area.y,
+        area.width,
+        &"─".repeat(usize::from(area.width)),
+        style,
+    );
     let mut spans = vec![Span::styled(
         format!(" {} ", text::cut_left(&text::clean(path), usize::from(area.width) / 2)),
-        if focused { theme.bold(Slot::BorderFocus) } else { theme.bold(Slot::Title) },
+        if focused {
+            theme.bold(Slot::BorderFocus)
+        } else {
+            theme.bold(Slot::Title)
+        },
     )];
     let added: usize = file.changed.iter().map(ExactSizeIterator::len).sum();
     if added > 0 {
@@ -160,7 +195,11 @@ fn draw_rule(watch: &Watch, path: &str, file: &FileView, area: Rect, buf: &mut B
     text::put_line(buf, place, 0, &Line::from(spans));
     let rows = watch.memory.open.document.len();
     if rows > 1 {
-        let read = if paint::reads(area.width) > 0 { " · read ×" } else { "" };
+        let read = if paint::reads(area.width) > 0 {
+            " · read ×"
+        } else {
+            ""
+        };
         let line = Line::styled(format!(" {} lines, by step{read} ", file.lines), theme.style(Slot::Dim));
         if usize::from(place.width) > line.width() + text::width(path) + 14 {
             text::put_right(buf, place, 0, &line);
@@ -180,7 +219,11 @@ fn draw_file(watch: &Watch, file: &FileView, area: Rect, buf: &mut Buffer, theme
         ..area
     };
     let path = watch.memory.open_path_shown();
-    let known = watch.memory.blame.as_ref().filter(|blame| blame.episode == watch.episode && Some(&*blame.path) == path);
+    let known = watch
+        .memory
+        .blame
+        .as_ref()
+        .filter(|blame| blame.episode == watch.episode && Some(&*blame.path) == path);
     let base = theme.style(Slot::Text);
     open.document.draw(buf, body, open.scroll.top, base);
     for y in 0..area.height {
@@ -190,7 +233,11 @@ fn draw_file(watch: &Watch, file: &FileView, area: Rect, buf: &mut Buffer, theme
         }
         let line = open.document.line_at(row);
         let changed = file.changed.iter().any(|range| range.contains(&line));
-        let (sign, style) = if changed { ("+", theme.bold(Slot::Added)) } else { (" ", theme.style(Slot::Faint)) };
+        let (sign, style) = if changed {
+            ("+", theme.bold(Slot::Added))
+        } else {
+            (" ", theme.style(Slot::Faint))
+        };
         let written = known.and_then(|blame| blame.lines.get(line)).filter(|_| !changed);
         let number = match (open.document.line_of_row(row), written) {
             (None, _) => "     ".to_owned(),
@@ -210,7 +257,14 @@ fn draw_file(watch: &Watch, file: &FileView, area: Rect, buf: &mut Buffer, theme
         }
         if changed {
             let ground = theme.color(Slot::AddedGround);
-            buf.set_style(Rect { y: area.y + y, height: 1, ..area }, ratatui::style::Style::new().bg(ground));
+            buf.set_style(
+                Rect {
+                    y: area.y + y,
+                    height: 1,
+                    ..area
+                },
+                ratatui::style::Style::new().bg(ground),
+            );
         }
         let line = Line::from(vec![
             Span::styled(number, theme.style(Slot::Faint)),

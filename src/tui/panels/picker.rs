@@ -15,7 +15,11 @@ pub(crate) fn draw(state: &State, picker: &Picker, title: &str, area: Rect, buf:
     let theme = &state.theme;
     let entries = picker.matches();
     let most = area.height.saturating_sub(2);
-    let place = layout::centred(area, 84.min(area.width - 4), (entries.len() as u16 + 4).clamp(8, most.max(8)));
+    let place = layout::centred(
+        area,
+        84.min(area.width - 4),
+        (entries.len() as u16 + 4).clamp(8, most.max(8)),
+    );
     let inner = view::over(buf, place, title, theme);
     let filter = if picker.filter.is_empty() {
         Line::from(vec![
@@ -51,7 +55,11 @@ pub(crate) fn draw(state: &State, picker: &Picker, title: &str, area: Rect, buf:
             height: 1,
             ..rows
         };
-        let group = if place_before == Some(entry.place) { "" } else { entry.place };
+        let group = if place_before == Some(entry.place) {
+            ""
+        } else {
+            entry.place
+        };
         place_before = Some(entry.place);
         let line = Line::from(vec![
             Span::styled(text::pad_left(&entry.keys, 15), theme.bold(Slot::Key)),
@@ -73,5 +81,12 @@ pub(crate) fn draw(state: &State, picker: &Picker, title: &str, area: Rect, buf:
             buf.set_style(row, theme.selected(true));
         }
     }
-    list::scrollbar(buf, place, scroll.top, entries.len(), height, theme.style(Slot::BorderFocus));
+    list::scrollbar(
+        buf,
+        place,
+        scroll.top,
+        entries.len(),
+        height,
+        theme.style(Slot::BorderFocus),
+    );
 }

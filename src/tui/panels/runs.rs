@@ -39,7 +39,10 @@ pub(crate) fn draw(state: &State, area: Rect, buf: &mut Buffer) {
     let runs = &state.runs;
     let mut title = vec![
         Span::raw("Runs"),
-        Span::styled(format!(" · {} · {}", runs.entries.len(), runs.sort.word()), theme.style(Slot::Dim)),
+        Span::styled(
+            format!(" · {} · {}", runs.entries.len(), runs.sort.word()),
+            theme.style(Slot::Dim),
+        ),
     ];
     if !runs.filter.is_empty() {
         let said = format!(" · only `{}`", text::clean(&runs.filter));
@@ -81,7 +84,14 @@ pub(crate) fn draw(state: &State, area: Rect, buf: &mut Buffer) {
             buf.set_style(place, theme.selected(true));
         }
     }
-    list::scrollbar(buf, list_area, scroll.top, runs.rows.len(), height, theme.style(Slot::BorderFocus));
+    list::scrollbar(
+        buf,
+        list_area,
+        scroll.top,
+        runs.rows.len(),
+        height,
+        theme.style(Slot::BorderFocus),
+    );
     if let Some((side, (entry, row))) = side.zip(runs.selected()) {
         draw_side(entry, row, side, buf, theme);
     }
@@ -123,7 +133,11 @@ impl Columns {
         if width < 70 {
             columns.when = 0;
         }
-        let used: usize = columns.widths().iter().map(|width| if *width > 0 { width + 1 } else { 0 }).sum();
+        let used: usize = columns
+            .widths()
+            .iter()
+            .map(|width| if *width > 0 { width + 1 } else { 0 })
+            .sum();
         let spare = width.saturating_sub(used + 1);
         columns.model += spare / 2;
         columns.scaffold += spare / 4;
@@ -145,7 +159,9 @@ impl Columns {
     }
 
     fn draw_heading(&self, area: Rect, buf: &mut Buffer, theme: &Theme) {
-        let names = ["began", "world", "seed", "scaffold", "model", "steps", "score", "tokens", "state"];
+        let names = [
+            "began", "world", "seed", "scaffold", "model", "steps", "score", "tokens", "state",
+        ];
         let cells = names.map(|name| (name.to_owned(), theme.style(Slot::Faint)));
         self.draw_cells(cells, area, buf);
     }
@@ -154,7 +170,11 @@ impl Columns {
         let plain = theme.style(Slot::Text);
         let dim = theme.style(Slot::Dim);
         if let RunState::Broken(problem) = &entry.state {
-            let name = entry.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            let name = entry
+                .path
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+                .unwrap_or_default();
             let line = Line::from(vec![
                 Span::styled(" ✗ broken ", theme.bold(Slot::Bad)),
                 Span::styled(format!("{} ", text::clean(&name)), plain),
@@ -165,7 +185,11 @@ impl Columns {
         }
         let repeat = |said: String| if first { said } else { String::new() };
         let episode = row.episode.and_then(|index| entry.episodes.get(index));
-        let model = if entry.is_llm { entry.model.clone() } else { format!("{} (no LLM)", entry.model) };
+        let model = if entry.is_llm {
+            entry.model.clone()
+        } else {
+            format!("{} (no LLM)", entry.model)
+        };
         let (word, style) = standing(entry, episode, theme);
         let cells = [
             (repeat(when(&entry.created)), dim),
@@ -176,7 +200,10 @@ impl Columns {
             ),
             (repeat(entry.scaffold.clone()), plain),
             (repeat(model), if entry.is_llm { plain } else { dim }),
-            (episode.map_or_else(String::new, |episode| episode.steps.to_string()), plain),
+            (
+                episode.map_or_else(String::new, |episode| episode.steps.to_string()),
+                plain,
+            ),
             (
                 episode.map_or_else(String::new, |episode| score(&entry.world, episode)),
                 theme.bold(Slot::Reward),
@@ -200,7 +227,11 @@ impl Columns {
             }
             let said = text::clean(&said);
             let number = matches!(index, 2 | 5 | 6 | 7);
-            let said = if number { text::pad_left(&said, width) } else { text::pad(&said, width) };
+            let said = if number {
+                text::pad_left(&said, width)
+            } else {
+                text::pad(&said, width)
+            };
             text::put(buf, x, area.y, area.right() - x, &said, style);
             x += width as u16 + 1;
         }
@@ -239,7 +270,11 @@ fn standing(entry: &RunEntry, episode: Option<&EpisodeSummary>, theme: &Theme) -
 
 /// All that is known of the selected run.
 fn draw_side(entry: &RunEntry, row: RunRow, area: Rect, buf: &mut Buffer, theme: &Theme) {
-    let name = entry.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = entry
+        .path
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
     let title = vec![Span::raw(text::clean(&name).into_owned())];
     let inner = view::pane(buf, area, title, false, theme);
     let inner = Rect {
@@ -267,7 +302,10 @@ fn draw_side(entry: &RunEntry, row: RunRow, area: Rect, buf: &mut Buffer, theme:
         lines.push(fact("scaffold", entry.scaffold.clone()));
         let kind = if entry.is_llm { "" } else { " (a program, no LLM)" };
         lines.push(fact("model", format!("{}{kind}", entry.model)));
-        lines.push(fact("limit", format!("{} steps an episode", text::grouped(entry.max_steps.into()))));
+        lines.push(fact(
+            "limit",
+            format!("{} steps an episode", text::grouped(entry.max_steps.into())),
+        ));
         lines.push(Line::raw(""));
     }
     if let Some(episode) = row.episode.and_then(|index| entry.episodes.get(index)) {
@@ -275,13 +313,25 @@ fn draw_side(entry: &RunEntry, row: RunRow, area: Rect, buf: &mut Buffer, theme:
             0 => String::new(),
             all => format!(" ({:.0}% cached)", 100.0 * episode.cached_tokens as f64 / all as f64),
         };
-        lines.push(Line::styled(format!("Episode {}", episode.episode), theme.bold(Slot::Title)));
+        lines.push(Line::styled(
+            format!("Episode {}", episode.episode),
+            theme.bold(Slot::Title),
+        ));
         lines.push(fact("seed", episode.seed.to_string()));
         lines.push(fact("steps", text::grouped(episode.steps.into())));
         lines.push(fact("return", format!("{:.1}", episode.total_reward)));
-        lines.push(fact("score", format!("{} ({:.1}%)", score(&entry.world, episode), episode.progression * 100.0)));
-        lines.push(fact("prompt", format!("{} tokens{share}", text::grouped(episode.prompt_tokens))));
-        lines.push(fact("answers", format!("{} tokens", text::grouped(episode.completion_tokens))));
+        lines.push(fact(
+            "score",
+            format!("{} ({:.1}%)", score(&entry.world, episode), episode.progression * 100.0),
+        ));
+        lines.push(fact(
+            "prompt",
+            format!("{} tokens{share}", text::grouped(episode.prompt_tokens)),
+        ));
+        lines.push(fact(
+            "answers",
+            format!("{} tokens", text::grouped(episode.completion_tokens)),
+        ));
         let end = episode.end.map_or("not over", |end| end.word()).replace('_', " ");
         lines.push(fact("end", end));
         lines.push(Line::raw(""));

@@ -55,7 +55,11 @@ fn draw_files(watch: &Watch, area: Rect, buf: &mut Buffer, theme: &Theme) {
             }
             None => {
                 let opened = pane.path.as_deref() == Some(&node.path);
-                let style = if opened { theme.bold(Slot::Text) } else { theme.style(Slot::Text) };
+                let style = if opened {
+                    theme.bold(Slot::Text)
+                } else {
+                    theme.style(Slot::Text)
+                };
                 Line::styled(format!("{indent}  {name}"), style)
             }
         };
@@ -77,9 +81,24 @@ fn draw_files(watch: &Watch, area: Rect, buf: &mut Buffer, theme: &Theme) {
     };
     if rule.height > 0 {
         let strong = focused && pane.in_file;
-        let style = if strong { theme.bold(Slot::BorderFocus) } else { theme.style(Slot::Border) };
-        text::put(buf, rule.x, rule.y, rule.width, &"─".repeat(usize::from(rule.width)), style);
-        let style = if strong { theme.bold(Slot::BorderFocus) } else { theme.bold(Slot::Title) };
+        let style = if strong {
+            theme.bold(Slot::BorderFocus)
+        } else {
+            theme.style(Slot::Border)
+        };
+        text::put(
+            buf,
+            rule.x,
+            rule.y,
+            rule.width,
+            &"─".repeat(usize::from(rule.width)),
+            style,
+        );
+        let style = if strong {
+            theme.bold(Slot::BorderFocus)
+        } else {
+            theme.bold(Slot::Title)
+        };
         let name = format!(" {} ", text::clean(path));
         text::put(buf, rule.x + 1, rule.y, rule.width.saturating_sub(2), &name, style);
         let rows = pane.open.document.len();

@@ -28,7 +28,15 @@ pub(crate) fn draw_empty(state: &State, area: Rect, buf: &mut Buffer) {
         Line::styled("No run is in this workspace yet. Start with:", theme.style(Slot::Dim)),
     ];
     for (row, line) in (0..).zip(&lines) {
-        text::put_line(buf, Rect { x: place.x + 2, ..place }, row, line);
+        text::put_line(
+            buf,
+            Rect {
+                x: place.x + 2,
+                ..place
+            },
+            row,
+            line,
+        );
     }
     let rest = Rect {
         y: place.y + 3,
@@ -90,7 +98,11 @@ fn describe(choice: &Choice, seed: u64) -> (String, String, String) {
             command("scripted", "crafter-v0"),
         ),
         Choice::Model(model) => {
-            let scaffold = if model == SMALL_MODEL { "crafter-tiny" } else { "crafter-v0" };
+            let scaffold = if model == SMALL_MODEL {
+                "crafter-tiny"
+            } else {
+                "crafter-v0"
+            };
             (
                 format!("Watch {}", text::clean(model)),
                 "a model on this machine".into(),

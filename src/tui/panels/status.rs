@@ -52,7 +52,10 @@ impl Status {
             .map(|(name, _)| text::clean(text::head(name, 40)).into_owned());
         Self {
             vitals,
-            inventory: counts("inventory").into_iter().filter(|(_, count)| *count > 0).collect(),
+            inventory: counts("inventory")
+                .into_iter()
+                .filter(|(_, count)| *count > 0)
+                .collect(),
             achievements: counts("achievements"),
             facing,
         }
@@ -73,7 +76,11 @@ impl Status {
         let gauge = |(index, value): &(usize, u64), bar: usize| -> Vec<Span<'static>> {
             let (name, sign, slot) = VITALS[*index];
             let full = (*value as usize).min(bar);
-            let style = if *value <= 3 { theme.bold(Slot::Bad) } else { theme.bold(Slot::Text) };
+            let style = if *value <= 3 {
+                theme.bold(Slot::Bad)
+            } else {
+                theme.bold(Slot::Text)
+            };
             vec![
                 Span::styled(format!("{sign} "), theme.style(slot)),
                 Span::styled(text::pad(name, 7), theme.style(Slot::Dim)),
@@ -85,11 +92,17 @@ impl Status {
         let two = columns >= 46;
         self.vitals
             .chunks(if two { 2 } else { 1 })
-            .map(|pair| Line::from(pair.iter().flat_map(|vital| {
-                let mut spans = gauge(vital, 9);
-                spans.push(Span::raw(if two { "  " } else { "" }));
-                spans
-            }).collect::<Vec<_>>()))
+            .map(|pair| {
+                Line::from(
+                    pair.iter()
+                        .flat_map(|vital| {
+                            let mut spans = gauge(vital, 9);
+                            spans.push(Span::raw(if two { "  " } else { "" }));
+                            spans
+                        })
+                        .collect::<Vec<_>>(),
+                )
+            })
             .collect()
     }
 
@@ -135,7 +148,11 @@ impl Status {
         }
         let done = self.achievements.iter().filter(|(_, count)| *count > 0).count();
         // A world may name only those that are done; the score is their share.
-        let all = if progression > 0.0 { (done as f64 / progression).round() as usize } else { 0 };
+        let all = if progression > 0.0 {
+            (done as f64 / progression).round() as usize
+        } else {
+            0
+        };
         let heading = format!("achievements {done} of {}", all.max(self.achievements.len()));
         let mut lines = vec![Line::raw(""), Line::styled(heading, theme.bold(Slot::Title))];
         let wide = (columns / 22).clamp(1, 3);
@@ -149,7 +166,11 @@ impl Status {
                         0 => ("·", Slot::Faint, Slot::Faint),
                         _ => ("★", Slot::Reward, Slot::Text),
                     };
-                    let times = if *count > 1 { format!(" ×{count}") } else { String::new() };
+                    let times = if *count > 1 {
+                        format!(" ×{count}")
+                    } else {
+                        String::new()
+                    };
                     let room = cell.saturating_sub(3 + text::width(&times));
                     let name = text::cut(name, room).into_owned();
                     let blank = " ".repeat(room.saturating_sub(text::width(&name)) + 1);

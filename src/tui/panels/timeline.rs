@@ -98,7 +98,11 @@ fn legend(state: &State, watch: &Watch, area: Rect, buf: &mut Buffer) {
             Kind::Write => *mark == Marks::WRITE,
             Kind::Error => *mark == Marks::ERROR || *mark == Marks::INVALID,
         };
-        let (sign, rest) = if chosen { (*slot, Slot::Dim) } else { (Slot::Faint, Slot::Faint) };
+        let (sign, rest) = if chosen {
+            (*slot, Slot::Dim)
+        } else {
+            (Slot::Faint, Slot::Faint)
+        };
         spans.push(Span::styled(format!("{symbol} "), theme.style(sign)));
         spans.push(Span::styled(format!("{word} {count}   "), theme.style(rest)));
     }

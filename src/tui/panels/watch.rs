@@ -15,7 +15,11 @@ use crate::tui::widgets::text;
 pub(crate) fn draw(state: &State, area: Rect, buf: &mut Buffer) {
     let theme = &state.theme;
     let Some(watch) = state.watch.as_deref() else {
-        let said = if state.opening { "opening…" } else { "No run is open. 1 shows the runs." };
+        let said = if state.opening {
+            "opening…"
+        } else {
+            "No run is open. 1 shows the runs."
+        };
         let place = layout::centred(area, text::width(said) as u16, 1);
         text::put_line(buf, place, 0, &Line::styled(said, theme.style(Slot::Dim)));
         return;
@@ -55,7 +59,11 @@ fn draw_tabs(watch: &Watch, area: Rect, buf: &mut Buffer, theme: &Theme) {
             (true, false) => theme.bold(Slot::Title),
             _ => theme.style(Slot::Dim),
         };
-        let title = if shows { format!("[{}] ", pane.title()) } else { format!(" {}  ", pane.title()) };
+        let title = if shows {
+            format!("[{}] ", pane.title())
+        } else {
+            format!(" {}  ", pane.title())
+        };
         spans.push(Span::styled(title, style));
     }
     let title = match watch.pane {

@@ -206,7 +206,10 @@ fn copy(state: &mut State) -> Vec<Effect> {
     match text {
         Some(text) => {
             let bytes = text.len();
-            state.say(Mood::Good, format!("copied {bytes} bytes (if the terminal allows OSC 52)"));
+            state.say(
+                Mood::Good,
+                format!("copied {bytes} bytes (if the terminal allows OSC 52)"),
+            );
             vec![Effect::Copy(text)]
         }
         None => {
@@ -218,5 +221,7 @@ fn copy(state: &mut State) -> Vec<Effect> {
 
 /// Rows of a page in the list of runs.
 fn page(state: &State) -> usize {
-    usize::from(layout::frame(state.size).body.height).saturating_sub(4).max(1)
+    usize::from(layout::frame(state.size).body.height)
+        .saturating_sub(4)
+        .max(1)
 }

@@ -77,7 +77,12 @@ fn memory(watch: &mut Watch, action: Action, inner: ratatui::layout::Rect) {
 fn scaffold(watch: &mut Watch, action: Action, inner: ratatui::layout::Rect) {
     let pane = &mut watch.scaffold;
     if let Some(diff) = &pane.diff {
-        scroll(&mut pane.diff_scroll, action, diff.lines.len(), usize::from(inner.height));
+        scroll(
+            &mut pane.diff_scroll,
+            action,
+            diff.lines.len(),
+            usize::from(inner.height),
+        );
         return;
     }
     let rows = pane.rows(&watch.meta.scaffold.files);

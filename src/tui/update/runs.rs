@@ -88,7 +88,10 @@ pub(super) fn choose(state: &mut State, start: &mut StartPanel, action: Action) 
 
 fn begin(state: &mut State, start: &StartPanel) -> Vec<Effect> {
     if state.is_playing_a_run() && start.choices.get(start.selected) != Some(&Choice::Sample) {
-        state.say(Mood::Info, "a run is running; 2 shows it; wait for its end before another one starts");
+        state.say(
+            Mood::Info,
+            "a run is running; 2 shows it; wait for its end before another one starts",
+        );
         return Vec::new();
     }
     if state.job.is_some() {

@@ -124,10 +124,10 @@ fn open_memory(watch: &mut Watch, theme: &Theme, inner: ratatui::layout::Rect) {
     let (tree, _, text_area) = layout::tree_and_text(inner, rows.len());
     let pane = &mut watch.memory;
     let path = pane.open_path(&memory).map(str::to_owned);
-    if pane.chosen.is_none() || pane.in_file {
-        if let Some(row) = rows.iter().position(|node| Some(&node.path) == path.as_ref()) {
-            pane.tree.selected = row;
-        }
+    if (pane.chosen.is_none() || pane.in_file)
+        && let Some(row) = rows.iter().position(|node| Some(&node.path) == path.as_ref())
+    {
+        pane.tree.selected = row;
     }
     pane.tree.selected = pane.tree.selected.min(rows.len().saturating_sub(1));
     pane.tree.reveal(rows.len(), usize::from(tree.height));
@@ -140,7 +140,11 @@ fn open_memory(watch: &mut Watch, theme: &Theme, inner: ratatui::layout::Rect) {
     };
     // line numbers and the mark of a changed line
     let columns = inner.width.saturating_sub(paint::GUTTER + paint::reads(inner.width));
-    let key = Some((PathBuf::from(&path), Arc::as_ptr(&file.text).cast::<u8>() as u64, columns));
+    let key = Some((
+        PathBuf::from(&path),
+        Arc::as_ptr(&file.text).cast::<u8>() as u64,
+        columns,
+    ));
     let other = pane.open.key.as_ref().map(|key| &key.0) != Some(&PathBuf::from(&path));
     if pane.open.key != key {
         let text = inspector::text_of(file.text.strip_suffix('\n').unwrap_or(&file.text));
@@ -204,7 +208,10 @@ fn open_scaffold(watch: &mut Watch, theme: &Theme, inner: ratatui::layout::Rect)
     let most = pane.open.document.len().saturating_sub(usize::from(text_area.height));
     pane.open.scroll.top = pane.open.scroll.top.min(most);
     let lines = pane.diff.as_ref().map_or(0, |diff| diff.lines.len());
-    pane.diff_scroll.top = pane.diff_scroll.top.min(lines.saturating_sub(usize::from(inner.height)));
+    pane.diff_scroll.top = pane
+        .diff_scroll
+        .top
+        .min(lines.saturating_sub(usize::from(inner.height)));
 }
 
 fn fit_inspector(inspector: &mut crate::tui::inspector::Inspector, size: (u16, u16)) {

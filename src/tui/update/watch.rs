@@ -72,7 +72,11 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
         Action::Follow => {
             watch.follow = !watch.follow;
             watch.playing = false;
-            let said = if watch.follow { "following the live end" } else { "staying here" };
+            let said = if watch.follow {
+                "following the live end"
+            } else {
+                "staying here"
+            };
             state.say(Mood::Info, said);
         }
         Action::FocusNext => focus(watch, 1),
@@ -136,8 +140,13 @@ fn episode(state: &mut State, by: i32) -> Vec<Effect> {
     let Some(watch) = &mut state.watch else {
         return Vec::new();
     };
-    let at = watch.episodes.iter().position(|summary| summary.episode == watch.episode);
-    let to = at.and_then(|at| at.checked_add_signed(by as isize)).and_then(|to| watch.episodes.get(to));
+    let at = watch
+        .episodes
+        .iter()
+        .position(|summary| summary.episode == watch.episode);
+    let to = at
+        .and_then(|at| at.checked_add_signed(by as isize))
+        .and_then(|to| watch.episodes.get(to));
     match to {
         Some(summary) => {
             watch.follow = false;
@@ -149,7 +158,11 @@ fn episode(state: &mut State, by: i32) -> Vec<Effect> {
             }]
         }
         None => {
-            let said = if by < 0 { "the first episode" } else { "the last episode" };
+            let said = if by < 0 {
+                "the first episode"
+            } else {
+                "the last episode"
+            };
             state.say(Mood::Info, said);
             Vec::new()
         }
@@ -211,7 +224,14 @@ pub(super) fn search(state: &mut State, text: String) -> Vec<Effect> {
         text: text.clone(),
         ..Search::default()
     };
-    if text.is_empty() { vec![Effect::CancelSearch] } else { vec![Effect::Search { path: watch.path.clone(), text }] }
+    if text.is_empty() {
+        vec![Effect::CancelSearch]
+    } else {
+        vec![Effect::Search {
+            path: watch.path.clone(),
+            text,
+        }]
+    }
 }
 
 /// Goes to a place that was found. The first time to the nearest one from the cursor on.
@@ -268,7 +288,11 @@ fn open_turn(state: &mut State) {
 pub(super) fn inspect_beside(state: &mut State, inspector: &Inspector, by: i32) -> Option<Inspector> {
     let watch = state.watch.as_mut()?;
     let open = |record, index| Inspector::open(inspector.episode, record, index, &state.theme, &vocabulary());
-    if let Some(index) = inspector.index.checked_add_signed(by as isize).filter(|index| *index < inspector.count) {
+    if let Some(index) = inspector
+        .index
+        .checked_add_signed(by as isize)
+        .filter(|index| *index < inspector.count)
+    {
         return open(watch.record(inspector.step)?, index);
     }
     let mut step = inspector.step;

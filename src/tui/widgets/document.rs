@@ -60,7 +60,9 @@ impl Document {
 
     /// The row in which a line begins.
     pub(crate) fn row_of_line(&self, line: usize) -> usize {
-        self.starts.get(line).map_or(self.rows.len().saturating_sub(1), |row| *row as usize)
+        self.starts
+            .get(line)
+            .map_or(self.rows.len().saturating_sub(1), |row| *row as usize)
     }
 
     /// The row in which a line ends.
@@ -76,7 +78,9 @@ impl Document {
 
     /// The line (from 0) that a row belongs to.
     pub(crate) fn line_at(&self, row: usize) -> usize {
-        self.starts.partition_point(|start| *start as usize <= row).saturating_sub(1)
+        self.starts
+            .partition_point(|start| *start as usize <= row)
+            .saturating_sub(1)
     }
 
     /// Draws the rows from `top` on.
@@ -90,7 +94,9 @@ impl Document {
         let mut at = row.start;
         let mut x = area.x;
         let first = self.spans.partition_point(|(range, _)| range.end <= row.start);
-        let spans = self.spans[first..].iter().take_while(|(range, _)| range.start < row.end);
+        let spans = self.spans[first..]
+            .iter()
+            .take_while(|(range, _)| range.start < row.end);
         for (range, style) in spans {
             let (start, end) = (range.start.max(row.start), range.end.min(row.end));
             x = self.put(buf, area, x, y, at..start, base);

@@ -6,7 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 
-use super::tiles::{self, Tile, NOTHING, PLAYER, PLAYER_NORTH, Rgb, SIZES};
+use super::tiles::{self, NOTHING, PLAYER, PLAYER_NORTH, Rgb, SIZES, Tile};
 use crate::tui::theme::{Depth, Theme};
 use crate::types::TileView;
 
@@ -144,7 +144,10 @@ pub(crate) fn draw(buf: &mut Buffer, area: Rect, view: &TileView, scope: Scope<'
                 Scope::Map(trail) => trail,
                 Scope::Window => &[],
             };
-            let (across, down) = (i32::from(area.width) / scale + 1, i32::from(area.height) * 2 / scale + 1);
+            let (across, down) = (
+                i32::from(area.width) / scale + 1,
+                i32::from(area.height) * 2 / scale + 1,
+            );
             let cells: Vec<Rgb> = (0..down)
                 .flat_map(|y| (0..across).map(move |x| (west + x, north + y)))
                 .map(|cell| map_pixel(view, trail, cell))
@@ -240,7 +243,11 @@ fn draw_letters(
             let tile = tiles::tile(picture(view, at));
             let is_player = at == view.player;
             let walked = trail.contains(&at);
-            let letter = if walked && !is_player && tile.letter == '.' { '·' } else { tile.letter };
+            let letter = if walked && !is_player && tile.letter == '.' {
+                '·'
+            } else {
+                tile.letter
+            };
             let style = letter_style(tile.color, is_player, walked, view, theme);
             for extra in 0..wide {
                 let cell = &mut buf[(area.x + column * wide + extra, area.y + row)];
@@ -259,9 +266,15 @@ fn letter_style(color: Rgb, is_player: bool, walked: bool, view: &TileView, them
         Depth::Ansi16 if is_player => Style::reset().add_modifier(Modifier::REVERSED | Modifier::BOLD),
         Depth::Ansi16 if walked => Style::reset().fg(Color::Magenta),
         Depth::Ansi16 => Style::reset().fg(theme.fit(color)),
-        _ if is_player => Style::reset().fg(theme.fit((20, 20, 24))).bg(theme.fit((255, 255, 255))),
+        _ if is_player => Style::reset()
+            .fg(theme.fit((20, 20, 24)))
+            .bg(theme.fit((255, 255, 255))),
         _ => {
-            let ground = if walked { mix(color, (255, 120, 220), 0.35) } else { color };
+            let ground = if walked {
+                mix(color, (255, 120, 220), 0.35)
+            } else {
+                color
+            };
             Style::reset()
                 .fg(theme.fit(mix(color, (255, 255, 255), 0.45)))
                 .bg(theme.fit(shade(mix(ground, (0, 0, 0), 0.6), view)))
@@ -293,7 +306,12 @@ mod tests {
             width: 64,
             height: 64,
             cells,
-            window: crate::types::Rect { x: 28, y: 29, w: 9, h: 7 },
+            window: crate::types::Rect {
+                x: 28,
+                y: 29,
+                w: 9,
+                h: 7,
+            },
             player: (32, 32),
             facing: (0, 1),
             light: 1.0,

@@ -208,7 +208,7 @@ pub(crate) fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -247,7 +247,10 @@ mod tests {
     #[test]
     fn wraps_at_blanks_and_never_loses_text() {
         let rows = |text: &str, columns| -> Vec<String> {
-            wrap(text, columns).into_iter().map(|range| text[range].to_owned()).collect()
+            wrap(text, columns)
+                .into_iter()
+                .map(|range| text[range].to_owned())
+                .collect()
         };
         assert_eq!(rows("one two three", 7), ["one two", "three"]);
         assert_eq!(rows("abcdefgh", 3), ["abc", "def", "gh"]);
