@@ -126,8 +126,12 @@ fn content(row: &Row<'_>, columns: u16, theme: &Theme) -> (Line<'static>, Line<'
             (Line::from(left), Line::from(right))
         }
         Row::Reward(outcome) => {
-            let slot = if outcome.reward > 0.0 { Slot::Reward } else { Slot::Bad };
-            let left = Line::styled(format!("★ {:+.1}", outcome.reward), theme.bold(slot));
+            let (sign, slot) = if outcome.reward > 0.0 {
+                ("★", Slot::Reward)
+            } else {
+                ("▾", Slot::Bad)
+            };
+            let left = Line::styled(format!("{sign} {:+.1}", outcome.reward), theme.bold(slot));
             let right = Line::styled(
                 format!("progress {:.0}%", outcome.progression * 100.0),
                 theme.style(Slot::Dim),

@@ -140,7 +140,7 @@ impl Columns {
             .sum();
         let spare = width.saturating_sub(used + 1);
         columns.model += spare / 2;
-        columns.scaffold += spare / 4;
+        columns.scaffold += spare - spare / 2;
         columns
     }
 

@@ -43,7 +43,9 @@ pub(crate) fn draw(state: &State, watch: &Watch, area: Rect, buf: &mut Buffer) {
             Some((_, symbol, slot, _)) => (*symbol, theme.style(*slot)),
             None => ("─", line_style),
         };
-        text::put(buf, start + column, row.y, 1, symbol, style);
+        if let Some(cell) = buf.cell_mut((start + column, row.y)) {
+            cell.set_symbol(symbol).set_style(style);
+        }
     }
     if columns > 0 {
         let at = start + column_of(watch.cursor.0, end, columns);

@@ -155,7 +155,24 @@ pub(crate) fn put(buf: &mut Buffer, x: u16, y: u16, columns: u16, text: &str, st
     if !buf.area.contains((x, y).into()) {
         return x;
     }
+    if text.is_ascii() {
+        return put_ascii(buf, x, y, columns, text, style);
+    }
     buf.set_stringn(x, y, text, usize::from(columns), style).0
+}
+
+/// The same for the text that most rows are made of: one byte a cell, no graphemes to look for.
+fn put_ascii(buf: &mut Buffer, x: u16, y: u16, columns: u16, text: &str, style: Style) -> u16 {
+    let end = x.saturating_add(columns).min(buf.area.right());
+    let mut x = x;
+    for byte in text.bytes().filter(|byte| !byte.is_ascii_control()) {
+        if x >= end {
+            break;
+        }
+        buf[(x, y)].set_char(char::from(byte)).set_style(style);
+        x += 1;
+    }
+    x
 }
 
 /// Writes a line into a row; what does not fit is cut with `…`.
@@ -258,6 +275,19 @@ mod tests {
         assert_eq!(rows("漢字漢字", 3), ["漢", "字", "漢", "字"]);
         assert_eq!(rows("漢", 1), ["漢"]);
         assert_eq!(rows("", 4), [""]);
+    }
+
+    #[test]
+    fn ascii_is_written_as_the_library_writes_it() {
+        use ratatui::style::Color;
+        let area = Rect::new(2, 1, 9, 1);
+        let style = Style::new().fg(Color::Red);
+        for said in ["", "plain", "much too long for it", "a\u{1b}[2Jb"] {
+            let (mut ours, mut theirs) = (Buffer::empty(area), Buffer::empty(area));
+            let end = put(&mut ours, 3, 1, 20, said, style);
+            let (wanted, _) = theirs.set_stringn(3, 1, said, 20, style);
+            assert_eq!((end, &ours), (wanted, &theirs), "{said:?}");
+        }
     }
 
     #[test]
