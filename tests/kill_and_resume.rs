@@ -158,7 +158,17 @@ fn a_record_that_cannot_grow_ends_the_run_and_can_be_resumed() {
     let script = r#"trap '' XFSZ; ulimit -f 400; exec "$0" "$@""#;
     let output = Command::new("sh")
         .args(["-c", script, env!("CARGO_BIN_EXE_automem")])
-        .args(["run", "--seeds", "42,43", "--json", "--max-steps", &STEPS.to_string(), "--model", &model, "--out"])
+        .args([
+            "run",
+            "--seeds",
+            "42,43",
+            "--json",
+            "--max-steps",
+            &STEPS.to_string(),
+            "--model",
+            &model,
+            "--out",
+        ])
         .arg(&cramped)
         .env("AUTOMEM_HOME", home)
         .output()
