@@ -13,7 +13,7 @@ use automem::agent::{self, AgentError, ControlState, RunHandle};
 use automem::llm::LlmError;
 use automem::store::Reader;
 use automem::types::{ActionBy, Body, BudgetKind, EndReason, EpisodeNo, Event, OpStatus, Phase, StepNo, StepRecord};
-use support::{FnModel, assert_same, busy, is_same, last, place, plan, play, step_of};
+use support::{FnModel, assert_same, busy, is_same, last, place, plan, play, step_of, without_times};
 
 fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     let begin = Instant::now();
@@ -61,7 +61,7 @@ fn recorded_memory(run: &Path, step: u32) -> BTreeMap<String, String> {
 fn events_come_in_the_promised_order_live_and_recorded() {
     let (_folder, out) = place();
     let handle = agent::start(plan(&out, FnModel::of(busy))).unwrap();
-    let live: Vec<Event> = handle.events.iter().collect();
+    let live: Vec<Event> = handle.events.iter().map(without_times).collect();
     let report = handle.wait().unwrap();
     assert_eq!(report.episodes[0].steps, 20);
     assert_eq!(report.episodes[0].end, Some(EndReason::StepLimit));
@@ -73,7 +73,7 @@ fn events_come_in_the_promised_order_live_and_recorded() {
     let recorded: Vec<Event> = reader
         .episode_events(EpisodeNo(0))
         .unwrap()
-        .map(Result::unwrap)
+        .map(|event| without_times(event.unwrap()))
         .collect();
     // Live, the events of the step under way come as they happen, and once more when it is committed.
     let mut live_events = stored.iter();

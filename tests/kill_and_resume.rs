@@ -145,6 +145,41 @@ fn the_scripted_player_is_resumed_exactly() {
     }
 }
 
+/// A disk without room, as far as a process can be given one: no file may grow beyond some size.
+#[test]
+fn a_record_that_cannot_grow_ends_the_run_and_can_be_resumed() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path();
+    let answers = answers(home);
+    let whole = home.join("whole.db");
+    assert!(run(home, &answers, &whole).output().unwrap().status.success());
+    let cramped = home.join("cramped.db");
+    let model = format!("recorded:{}", answers.display());
+    let script = r#"trap '' XFSZ; ulimit -f 400; exec "$0" "$@""#;
+    let output = Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_automem")])
+        .args(["run", "--seeds", "42,43", "--json", "--max-steps", &STEPS.to_string(), "--model", &model, "--out"])
+        .arg(&cramped)
+        .env("AUTOMEM_HOME", home)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("error: ") && text.contains("cramped.db"), "{text}");
+    assert!(output.stdout.is_empty());
+    assert!(steps(&cramped) > 0);
+    let output = automem(home)
+        .arg("resume")
+        .arg(&cramped)
+        .args(["--json", "--model", &model])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for episode in 0..2 {
+        assert_same(&whole, &cramped, episode);
+    }
+}
+
 #[test]
 fn one_interrupt_stops_after_the_step_and_closes_the_run() {
     let folder = tempfile::tempdir().unwrap();

@@ -161,7 +161,7 @@ impl Desk {
             match order {
                 Order::Commit(events) => {
                     if let Err(error) = writer.commit(&events) {
-                        self.controls.stop();
+                        self.controls.abort();
                         return Err(error);
                     }
                     events.into_iter().for_each(|event| self.show(event));

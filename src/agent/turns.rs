@@ -39,8 +39,10 @@ impl Episode<'_> {
             // The model is down: asking it again in this step would only cost time.
             return Ok(finish(machine.step(Input::Begin), &mut machine));
         }
-        // Later turns look before their operations.
-        self.look_outside()?;
+        // Once a step; after that, looks before the operations are enough.
+        if phase == Phase::Log || self.at.step.0 == 0 {
+            self.look_outside()?;
+        }
         let mut request = self.first_request(phase);
         let mut answer: Option<ChatAnswer> = None;
         let mut todo = VecDeque::from(machine.step(Input::Begin));

@@ -72,8 +72,9 @@ pub(super) fn spawn(
                 std::thread::spawn(move || {
                     let result = work(&shared, &jobs, &worlds, &open_world);
                     if result.is_err() {
-                        // Whatever failed here (a full disk) will fail for the others too.
-                        shared.controls.stop();
+                        // Whatever failed here (a full disk) will fail for the others too: leave
+                        // their episodes open, so that they can be resumed.
+                        shared.controls.abort();
                     }
                     result
                 })

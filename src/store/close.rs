@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 
 use super::error::StoreError;
+use super::lock::Lock;
+use super::schema;
 
 /// How long readers get to let go of the live file.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -16,6 +18,22 @@ const SMALL_FILE: u64 = 4 << 20;
 /// Takes a finished run out of its live mode. While a reader of another process holds on, the file
 /// stays as it is: complete, but with its log beside it until the last reader leaves.
 pub(super) fn close(conn: &Connection, path: &Path) -> Result<(), StoreError> {
+    close_within(conn, path, PATIENCE)
+}
+
+/// Closes a finished run whose readers did not let go in time back then; tried once, and no harm
+/// when it still cannot be.
+pub(super) fn tidy(path: &Path) {
+    if !schema::has_companion(path) {
+        return;
+    }
+    let Ok(_lock) = Lock::take(path) else { return };
+    if let Ok(conn) = schema::open_to_write(path) {
+        let _ = close_within(&conn, path, Duration::ZERO);
+    }
+}
+
+fn close_within(conn: &Connection, path: &Path, patience: Duration) -> Result<(), StoreError> {
     let fail = |error: rusqlite::Error| StoreError::sqlite(path, &error);
     conn.busy_timeout(Duration::from_millis(50)).map_err(fail)?;
     let start = Instant::now();
@@ -29,7 +47,7 @@ pub(super) fn close(conn: &Connection, path: &Path) -> Result<(), StoreError> {
                 error => return Err(error),
             },
         }
-        if start.elapsed() > PATIENCE {
+        if start.elapsed() >= patience {
             conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
                 .map_err(fail)?;
             return Ok(());

@@ -91,7 +91,8 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
     })
 }
 
-fn has_companion(path: &Path) -> bool {
+/// Whether a log stands beside the file.
+pub(super) fn has_companion(path: &Path) -> bool {
     ["-wal", "-journal"].iter().any(|end| {
         let mut name = path.as_os_str().to_owned();
         name.push(end);

@@ -166,6 +166,9 @@ fn look(path: PathBuf, opened: Option<String>) -> ListedRun {
             live: super::lock::is_held(&path),
         })
     });
+    if content.as_ref().is_ok_and(|content| content.finished && !content.live) {
+        super::close::tidy(&path);
+    }
     let modified = |path: &Path| std::fs::metadata(path).and_then(|found| found.modified()).ok();
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
@@ -214,6 +217,24 @@ mod tests {
         registry.forget(&elsewhere).unwrap();
         assert_eq!(registry.runs().unwrap().len(), 1);
         assert!(matches!(registry.register(&broken), Err(StoreError::NotARun { .. })));
+    }
+
+    #[test]
+    fn a_finished_run_whose_reader_held_on_is_closed_later() {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Workspace::at(dir.path());
+        let path = std::path::absolute(workspace.runs_dir().join("run.db")).unwrap();
+        let mut writer = Writer::create(&path, &meta()).unwrap();
+        writer.commit(&[event(0, 0, finished(1.0))]).unwrap();
+        let reader = Reader::open(&path).unwrap();
+        writer.finish().unwrap();
+        let files = || std::fs::read_dir(workspace.runs_dir()).unwrap().count();
+        assert!(files() > 1);
+        drop(reader);
+        let registry = Registry::open(&workspace).unwrap();
+        assert!(registry.runs().unwrap()[0].content.as_ref().unwrap().finished);
+        assert_eq!(files(), 1);
+        assert_eq!(Reader::open(&path).unwrap().episodes().unwrap()[0].steps, 1);
     }
 
     #[test]

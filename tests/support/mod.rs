@@ -128,18 +128,21 @@ pub(crate) fn essence(run: &Path, episode: u32) -> Vec<Event> {
     events
         .map(|event| event.unwrap())
         .filter(|event| !matches!(event.body, Body::EpisodeResumed { .. } | Body::Controlled { .. }))
-        .map(|mut event| {
-            match &mut event.body {
-                Body::StepFinished { ms, .. } => *ms = 0.0,
-                Body::TurnFinished { turn } => {
-                    turn.ms = 0.0;
-                    turn.prompt_ms = 0.0;
-                }
-                _ => {}
-            }
-            event
-        })
+        .map(without_times)
         .collect()
+}
+
+/// The event without the milliseconds, which are rounded in the record and differ between runs.
+pub(crate) fn without_times(mut event: Event) -> Event {
+    match &mut event.body {
+        Body::StepFinished { ms, .. } => *ms = 0.0,
+        Body::TurnFinished { turn } => {
+            turn.ms = 0.0;
+            turn.prompt_ms = 0.0;
+        }
+        _ => {}
+    }
+    event
 }
 
 /// Plays a plan to its end, reading no events.

@@ -164,8 +164,10 @@ impl Answer {
         // Control tokens are shown as their text: the record keeps what was drawn, and it goes back in as plain text.
         let bytes = vocab.token_to_piece(token, true, None);
         let new = self.text.push(&bytes);
-        if !new.is_empty() {
-            let _ = self.job.reply.send(Reply::Text(new.to_owned()));
+        if !new.is_empty() && self.job.reply.send(Reply::Text(new.to_owned())).is_err() {
+            // Whoever asked is gone without having cancelled (it panicked): nobody needs the rest.
+            self.stop = StopReason::Cancelled;
+            return true;
         }
         if self.text.stopped() {
             self.stop = StopReason::Stop;

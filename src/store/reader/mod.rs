@@ -3,21 +3,27 @@
 //! Owns a read-only connection and a small cache. Never writes, never waits for the writer. One
 //! reader a thread.
 
+mod steps;
+mod table;
+
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
-use super::block::{Block, Part};
+use self::steps::Newest;
+use self::table::read_marks;
+pub(in crate::store) use self::table::recorded_steps;
+use super::block::Block;
 use super::cache::Cache;
-use super::codec::{self, CodecError, FORMAT, Text, Who};
+use super::codec::{self, CodecError, FORMAT, Who};
 use super::error::StoreError;
-use super::marks::{self, StepMark};
+use super::marks::StepMark;
 use super::memory::MemoryState;
-use super::query::{EpisodeRow, File};
+use super::query::File;
 use super::schema;
 use super::wire::unsqueeze;
 use crate::types::{EpisodeNo, EpisodeSummary, Event, RunMeta, StepNo, StepRecord};
@@ -38,27 +44,6 @@ pub struct Reader {
     blocks: RefCell<Cache<(EpisodeNo, StepNo), Block>>,
     states: RefCell<Cache<(EpisodeNo, StepNo), MemoryState>>,
     newest: RefCell<Newest>,
-}
-
-/// The steps of an episode that are not packed yet, as far as they were read.
-struct Newest {
-    episode: EpisodeNo,
-    /// How far the episode was packed then; -2 before the first look.
-    packed_to: i64,
-    /// The last row that was read.
-    last: i64,
-    block: Block,
-}
-
-impl Newest {
-    fn of(episode: EpisodeNo, packed_to: i64) -> Self {
-        Self {
-            episode,
-            packed_to,
-            last: 0,
-            block: Block::default(),
-        }
-    }
 }
 
 impl Reader {
@@ -247,102 +232,7 @@ impl Reader {
         Ok(events)
     }
 
-    /// The stored text of a step, one item a commit.
-    pub(super) fn texts(&self, file: File<'_>, row: &EpisodeRow, step: StepNo) -> Result<Vec<Text>, StoreError> {
-        let episode = row.summary.episode;
-        let broken = || file.corrupt(format!("step {step} of episode {episode} does not unpack"));
-        let fail = |error: rusqlite::Error| file.fail(&error);
-        let texts = if i64::from(step.0) > row.packed_to {
-            self.newest(file, row, step)?
-        } else {
-            let mut texts = match self.block(file, episode, step)? {
-                Some(block) => block.texts(step).ok_or_else(broken)?,
-                None => Vec::new(),
-            };
-            let mut query = file
-                .conn
-                .prepare_cached("SELECT data FROM parts WHERE episode = ?1 AND step = ?2 AND late = 1 ORDER BY id")
-                .map_err(fail)?;
-            let rows = query
-                .query_map(params![episode.0, step.0], |row| row.get::<_, Vec<u8>>(0))
-                .map_err(fail)?;
-            for data in rows {
-                let part = unsqueeze(&data.map_err(fail)?).and_then(|data| Part::from_bytes(&data));
-                texts.push(part.and_then(|part| part.text()).ok_or_else(broken)?);
-            }
-            texts
-        };
-        if texts.is_empty() {
-            return Err(file.no_step(row, step));
-        }
-        Ok(texts)
-    }
-
-    /// A step that is not packed yet. Rows that were read before are not read again.
-    fn newest(&self, file: File<'_>, row: &EpisodeRow, step: StepNo) -> Result<Vec<Text>, StoreError> {
-        let episode = row.summary.episode;
-        let fail = |error: rusqlite::Error| file.fail(&error);
-        let broken = || file.corrupt(format!("the newest steps of episode {episode} do not unpack"));
-        let mut newest = self.newest.borrow_mut();
-        if (newest.episode, newest.packed_to) != (episode, row.packed_to) {
-            *newest = Newest::of(episode, row.packed_to);
-        }
-        let mut query = file
-            .conn
-            .prepare_cached("SELECT id, step, data FROM parts WHERE episode = ?1 AND late = 0 AND id > ?2 ORDER BY id")
-            .map_err(fail)?;
-        let mut rows = query.query(params![episode.0, newest.last]).map_err(fail)?;
-        while let Some(row) = rows.next().map_err(fail)? {
-            let data = row.get_ref(2).and_then(|data| Ok(data.as_blob()?)).map_err(fail)?;
-            let part = unsqueeze(data)
-                .and_then(|data| Part::from_bytes(&data))
-                .ok_or_else(broken)?;
-            newest.block.push(StepNo(row.get(1).map_err(fail)?), &part);
-            newest.last = row.get(0).map_err(fail)?;
-        }
-        newest.block.texts(step).ok_or_else(broken)
-    }
-
-    /// The block that holds a step.
-    pub(super) fn block(
-        &self,
-        file: File<'_>,
-        episode: EpisodeNo,
-        step: StepNo,
-    ) -> Result<Option<Arc<Block>>, StoreError> {
-        let fail = |error: rusqlite::Error| file.fail(&error);
-        let mut query = file
-            .conn
-            .prepare_cached(
-                "SELECT first, last, places, dictionary, pieces FROM blocks WHERE episode = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1",
-            )
-            .map_err(fail)?;
-        let mut rows = query.query(params![episode.0, step.0]).map_err(fail)?;
-        let Some(row) = rows.next().map_err(fail)? else {
-            return Ok(None);
-        };
-        let first = StepNo(row.get(0).map_err(fail)?);
-        if step > StepNo(row.get(1).map_err(fail)?) {
-            return Ok(None);
-        }
-        if let Some(block) = self.blocks.borrow_mut().get(&(episode, first)) {
-            return Ok(Some(block));
-        }
-        let column = |at: usize| {
-            let data = row.get_ref(at).and_then(|data| Ok(data.as_blob()?)).map_err(fail)?;
-            unsqueeze(data).ok_or_else(|| {
-                file.corrupt(format!(
-                    "the block of step {first} of episode {episode} does not unpack"
-                ))
-            })
-        };
-        let block = Block::from_columns(&column(2)?, column(3)?, column(4)?)
-            .ok_or_else(|| file.corrupt(format!("the block of step {first} of episode {episode} is not whole")))?;
-        let bytes = block.bytes();
-        Ok(Some(self.blocks.borrow_mut().put((episode, first), block, bytes)))
-    }
-
-    pub(super) fn parse<'t>(
+    pub(in crate::store) fn parse<'t>(
         &self,
         lines: impl Iterator<Item = &'t [u8]>,
         grids: &[Vec<u8>],
@@ -366,7 +256,10 @@ impl Reader {
     }
 
     /// Runs queries on one consistent state of the file.
-    pub(super) fn with<T>(&self, work: impl FnOnce(File<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    pub(in crate::store) fn with<T>(
+        &self,
+        work: impl FnOnce(File<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let mut slot = self.conn.borrow_mut();
         if slot.is_none() {
             *slot = Some(schema::open_to_read(&self.path)?);
@@ -413,7 +306,7 @@ impl Iterator for EpisodeEvents<'_> {
 }
 
 /// The lines of a stored text.
-pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(in crate::store) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
 }
 
@@ -433,73 +326,4 @@ fn is_live(file: File<'_>) -> bool {
         .conn
         .query_row("PRAGMA journal_mode", [], |row| row.get::<_, String>(0));
     mode.is_ok_and(|mode| mode.eq_ignore_ascii_case("wal"))
-}
-
-fn read_marks(file: File<'_>, episode: EpisodeNo, from: StepNo) -> Result<Vec<StepMark>, StoreError> {
-    let fail = |error: rusqlite::Error| file.fail(&error);
-    let broken = || file.corrupt(format!("the step table of episode {episode} does not unpack"));
-    let mut marks: Vec<StepMark> = Vec::new();
-    let mut query = file
-        .conn
-        .prepare_cached("SELECT data FROM marks WHERE episode = ?1 AND last >= ?2 ORDER BY first")
-        .map_err(fail)?;
-    let mut rows = query.query(params![episode.0, from.0]).map_err(fail)?;
-    while let Some(row) = rows.next().map_err(fail)? {
-        let data = row.get_ref(0).and_then(|data| Ok(data.as_blob()?)).map_err(fail)?;
-        let columns = unsqueeze(data).ok_or_else(broken)?;
-        marks::unpack(&columns, &mut marks).ok_or_else(broken)?;
-    }
-    if !marks.is_sorted_by_key(|mark| mark.step) {
-        return Err(broken());
-    }
-    let mut query = file
-        .conn
-        .prepare_cached("SELECT mark FROM parts WHERE episode = ?1 AND step >= ?2 ORDER BY id")
-        .map_err(fail)?;
-    let mut rows = query.query(params![episode.0, from.0]).map_err(fail)?;
-    while let Some(row) = rows.next().map_err(fail)? {
-        let data = row.get_ref(0).and_then(|data| Ok(data.as_blob()?)).map_err(fail)?;
-        let mut newest = Vec::new();
-        marks::unpack(data, &mut newest).ok_or_else(broken)?;
-        for mark in newest {
-            match marks.binary_search_by_key(&mark.step, |mark| mark.step) {
-                Ok(at) => marks[at].merge(&mark),
-                Err(at) => marks.insert(at, mark),
-            }
-        }
-    }
-    marks.retain(|mark| mark.step >= from);
-    Ok(marks)
-}
-
-/// Every step that has an event, in order.
-pub(super) fn recorded_steps(file: File<'_>, episode: EpisodeNo) -> Result<Vec<StepNo>, StoreError> {
-    let fail = |error: rusqlite::Error| file.fail(&error);
-    file.episode_row(episode)?;
-    let mut steps = Vec::new();
-    let mut query = file
-        .conn
-        .prepare_cached("SELECT places FROM blocks WHERE episode = ?1 ORDER BY first")
-        .map_err(fail)?;
-    let mut rows = query.query([episode.0]).map_err(fail)?;
-    while let Some(row) = rows.next().map_err(fail)? {
-        let places = row.get_ref(0).and_then(|places| Ok(places.as_blob()?)).map_err(fail)?;
-        let block = unsqueeze(places)
-            .and_then(|places| Block::steps(&places))
-            .ok_or_else(|| file.corrupt(format!("a block of episode {episode} does not unpack")))?;
-        steps.extend(block);
-    }
-    let mut query = file
-        .conn
-        .prepare_cached("SELECT step FROM parts WHERE episode = ?1")
-        .map_err(fail)?;
-    let newest = query
-        .query_map([episode.0], |row| row.get(0).map(StepNo))
-        .map_err(fail)?;
-    for step in newest {
-        steps.push(step.map_err(fail)?);
-    }
-    steps.sort_unstable();
-    steps.dedup();
-    Ok(steps)
 }

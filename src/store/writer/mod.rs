@@ -4,28 +4,25 @@
 //! full blocks replace their single rows in the same transaction. Must not be read from; a
 //! [`Reader`](super::Reader) on the same path sees every commit at once.
 
+mod episode;
+mod rows;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, params};
 
+use self::episode::{Episode, changes_of};
+use self::rows::{BLOCK_LEVEL, ROW_LEVEL, pressed, pressed_raw};
 use super::block::{OpenBlock, Part};
 use super::codec::{self, CodecError, Text, Who};
 use super::error::StoreError;
 use super::lock::Lock;
-use super::marks::{self, Sameness, StepMark};
-use super::memory::{MemoryState, Workbench, pack_state, put_change, replay};
-use super::query::{EpisodeRow, File};
+use super::marks::{self, StepMark};
+use super::memory::{MemoryState, Workbench, pack_state};
+use super::query::File;
 use super::schema;
-use super::wire::squeeze;
-use crate::types::{At, Body, EpisodeNo, EpisodeState, EpisodeSummary, Event, MemoryChange, RunMeta, StepNo};
-
-/// Fast, for rows that are soon replaced by a block.
-const ROW_LEVEL: i32 = 1;
-/// For what stays.
-const BLOCK_LEVEL: i32 = 8;
-/// Changes after which a keyframe is due whatever their size.
-const KEYFRAME_CHANGES: usize = 1024;
+use crate::types::{At, Body, EpisodeNo, EpisodeSummary, Event, RunMeta, StepNo};
 
 /// The one writer of a run file.
 pub struct Writer {
@@ -38,19 +35,6 @@ pub struct Writer {
     /// A commit failed: what is kept here may be ahead of the file.
     stale: bool,
     _lock: Lock,
-}
-
-/// What the writer keeps of an episode between commits.
-struct Episode {
-    who: Who,
-    summary: EpisodeSummary,
-    last_step: i64,
-    packed_to: i64,
-    same: Sameness,
-    open: OpenBlock,
-    memory: Workbench,
-    /// Changes and their bytes since the last keyframe.
-    since: (usize, usize),
 }
 
 impl Writer {
@@ -115,21 +99,21 @@ impl Writer {
 
     /// Packs after fewer steps, so that small tests pack too.
     #[cfg(test)]
-    pub(super) fn with_block_steps(mut self, steps: usize) -> Self {
+    pub(in crate::store) fn with_block_steps(mut self, steps: usize) -> Self {
         self.block_steps = steps;
         self
     }
 
     /// Makes the disk as large as that.
     #[cfg(test)]
-    pub(super) fn limit_pages(&self, pages: u32) {
+    pub(in crate::store) fn limit_pages(&self, pages: u32) {
         let set = format!("PRAGMA max_page_count = {pages}");
         assert!(self.conn.query_row(&set, [], |_| Ok(())).is_ok());
     }
 
     /// Leaves a transaction half done.
     #[cfg(test)]
-    pub(super) fn begin_for_tests(&self) {
+    pub(in crate::store) fn begin_for_tests(&self) {
         let half =
             "BEGIN IMMEDIATE; PRAGMA cache_size = 1; DELETE FROM episodes; DELETE FROM blocks; DELETE FROM parts";
         assert!(self.conn.execute_batch(half).is_ok());
@@ -336,179 +320,6 @@ impl Writer {
         .map(|_| ())
         .map_err(|error| StoreError::sqlite(path, &error))
     }
-
-    /// Turns an episode's single rows into a block.
-    fn pack(&mut self, number: EpisodeNo) -> Result<(), StoreError> {
-        let Some(episode) = self.episodes.get_mut(&number) else {
-            return Ok(());
-        };
-        let (conn, path) = (&self.conn, self.path.as_path());
-        let open = std::mem::take(&mut episode.open);
-        let mut write = || -> rusqlite::Result<()> {
-            if let Some((first, last)) = open.range() {
-                let (places, dictionary, pieces) = open.block().columns();
-                conn.prepare_cached("INSERT INTO blocks VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
-                    .execute(params![
-                        number.0,
-                        first.0,
-                        last.0,
-                        pressed_raw(&places, BLOCK_LEVEL)?,
-                        pressed_raw(dictionary, BLOCK_LEVEL)?,
-                        pressed_raw(&pieces, BLOCK_LEVEL)?
-                    ])?;
-                conn.prepare_cached("INSERT INTO marks VALUES (?1, ?2, ?3, ?4)")?
-                    .execute(params![
-                        number.0,
-                        first.0,
-                        last.0,
-                        pressed_raw(&open.packed_marks(), BLOCK_LEVEL)?
-                    ])?;
-                conn.prepare_cached("DELETE FROM parts WHERE episode = ?1 AND late = 0")?
-                    .execute([number.0])?;
-                episode.packed_to = i64::from(last.0);
-            }
-            let Some(first) = open.first_change() else {
-                return Ok(());
-            };
-            conn.prepare_cached("INSERT INTO changes (episode, first, data) VALUES (?1, ?2, ?3)")?
-                .execute(params![number.0, first.0, pressed_raw(open.changes(), BLOCK_LEVEL)?])?;
-            let change = conn.last_insert_rowid();
-            conn.prepare_cached("UPDATE parts SET changes = x'' WHERE episode = ?1 AND length(changes) > 0")?
-                .execute([number.0])?;
-            let (count, bytes) = episode.since;
-            if count >= KEYFRAME_CHANGES || bytes >= episode.memory.bytes().max(8 << 10) {
-                let last = StepNo(u32::try_from(episode.last_step.max(0)).unwrap_or(u32::MAX));
-                let state = episode.memory.clone().into_state(last);
-                conn.prepare_cached("INSERT INTO keyframes VALUES (?1, ?2, ?3, ?4)")?
-                    .execute(params![
-                        number.0,
-                        last.0,
-                        change,
-                        pressed_raw(&pack_state(&state), BLOCK_LEVEL)?
-                    ])?;
-                episode.since = (0, 0);
-            }
-            Ok(())
-        };
-        write().map_err(|error| StoreError::sqlite(path, &error))
-    }
-
-    /// Writes an episode's row.
-    fn save(&self, number: EpisodeNo) -> Result<(), StoreError> {
-        let Some(episode) = self.episodes.get(&number) else {
-            return Ok(());
-        };
-        let summary = &episode.summary;
-        let tokens = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-        self.conn
-            .prepare_cached(
-                "INSERT OR REPLACE INTO episodes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
-            )
-            .and_then(|mut insert| {
-                insert.execute(params![
-                    number.0,
-                    summary.seed.to_string(),
-                    episode.who.agent.as_str(),
-                    &*episode.who.memory_root,
-                    summary.steps,
-                    episode.last_step,
-                    episode.packed_to,
-                    summary.total_reward,
-                    summary.progression,
-                    tokens(summary.prompt_tokens),
-                    tokens(summary.cached_tokens),
-                    tokens(summary.completion_tokens),
-                    summary.end.map(crate::types::EndReason::word),
-                    episode.same.seen.to_string(),
-                    episode.same.times,
-                ])
-            })
-            .map(|_| ())
-            .map_err(|error| self.fail(&error))
-    }
-}
-
-impl Episode {
-    fn new(episode: EpisodeNo, who: Who) -> Self {
-        Self {
-            who,
-            summary: EpisodeSummary {
-                episode,
-                seed: 0,
-                steps: 0,
-                total_reward: 0.0,
-                progression: 0.0,
-                prompt_tokens: 0,
-                cached_tokens: 0,
-                completion_tokens: 0,
-                end: None,
-                state: EpisodeState::Open,
-            },
-            last_step: -1,
-            packed_to: -1,
-            same: Sameness::default(),
-            open: OpenBlock::default(),
-            memory: Workbench::default(),
-            since: (0, 0),
-        }
-    }
-
-    fn from_row(row: EpisodeRow, open: OpenBlock, memory: Workbench) -> Self {
-        Self {
-            who: row.who,
-            summary: row.summary,
-            last_step: row.last_step,
-            packed_to: row.packed_to,
-            same: row.same,
-            // Not known any more: a keyframe comes early rather than late.
-            since: (0, memory.bytes()),
-            open,
-            memory,
-        }
-    }
-
-    /// Keeps the episode's numbers.
-    fn count(&mut self, body: &Body) {
-        let summary = &mut self.summary;
-        match body {
-            Body::EpisodeStarted { seed, .. } => summary.seed = *seed,
-            Body::TurnFinished { turn } => {
-                summary.prompt_tokens += u64::from(turn.prompt_tokens);
-                summary.cached_tokens += u64::from(turn.cached_tokens);
-                summary.completion_tokens += u64::from(turn.completion_tokens);
-            }
-            Body::StepFinished {
-                reward, progression, ..
-            } => {
-                summary.steps += 1;
-                summary.total_reward += reward;
-                summary.progression = *progression;
-            }
-            Body::EpisodeResumed { .. } => {
-                summary.end = None;
-                summary.state = EpisodeState::Open;
-            }
-            Body::EpisodeFinished { end } => {
-                summary.end = Some(*end);
-                summary.state = EpisodeState::Done;
-            }
-            _ => {}
-        }
-    }
-
-    /// Takes a memory change in.
-    fn change(&mut self, change: &MemoryChange, stream: &mut Vec<u8>) -> Result<(), StoreError> {
-        let step = StepNo(u32::try_from(self.last_step.max(0)).unwrap_or(u32::MAX));
-        let start = stream.len();
-        put_change(stream, step, change);
-        self.since.0 += 1;
-        self.since.1 += stream.len() - start;
-        replay(&stream[start..], step, &mut self.memory).ok_or_else(|| StoreError::Change {
-            episode: self.summary.episode,
-            step,
-            file: change.path.clone(),
-        })
-    }
 }
 
 /// Where an event is kept: with the run, or with a step.
@@ -519,26 +330,10 @@ fn place(event: &Event) -> Option<(EpisodeNo, StepNo)> {
     }
 }
 
-fn changes_of(body: &Body) -> &[MemoryChange] {
-    match body {
-        Body::MemoryOp { op } => &op.changes,
-        Body::HumanEdited { changes } => changes,
-        _ => &[],
-    }
-}
-
 fn unstorable(at: &At, error: &CodecError) -> StoreError {
     StoreError::Unstorable {
         episode: at.episode,
         step: at.step,
         why: error.to_string(),
     }
-}
-
-fn pressed_raw(bytes: &[u8], level: i32) -> rusqlite::Result<Vec<u8>> {
-    squeeze(bytes, level).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
-}
-
-fn pressed(path: &Path, bytes: &[u8], level: i32) -> Result<Vec<u8>, StoreError> {
-    pressed_raw(bytes, level).map_err(|error| StoreError::sqlite(path, &error))
 }
