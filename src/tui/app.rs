@@ -135,7 +135,7 @@ fn here(left: Left, state: &mut State, canvas: &mut Canvas<CrosstermBackend<Stdo
             state.redraw = true;
         }
         Left::Clear => {
-            canvas.terminal.clear().map_err(TuiError::Terminal)?;
+            terminal::clear(&mut canvas.terminal).map_err(TuiError::Terminal)?;
             state.redraw = true;
         }
         Left::Copy(text) => {

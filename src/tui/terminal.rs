@@ -12,6 +12,7 @@ use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use ratatui::layout::Rect;
 
 use super::data::{Data, Event};
 
@@ -35,7 +36,7 @@ impl Guard {
         let guard = Self;
         enter()?;
         let mut terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
-        terminal.clear()?;
+        clear(&mut terminal)?;
         Ok((guard, terminal))
     }
 }
@@ -83,7 +84,14 @@ pub(super) fn suspend(terminal: &mut Real) -> std::io::Result<()> {
     leave();
     signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP)?;
     enter()?;
-    terminal.clear()
+    clear(terminal)
+}
+
+/// Empties the screen, so that everything is drawn anew. (The library's own `clear` asks the
+/// terminal where the cursor is, and the answer would go to the thread that reads keys.)
+pub(super) fn clear(terminal: &mut Real) -> std::io::Result<()> {
+    let size = terminal.size()?;
+    terminal.resize(Rect::new(0, 0, size.width, size.height))
 }
 
 /// There is no such thing here.

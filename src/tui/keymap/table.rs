@@ -82,8 +82,8 @@ pub(crate) static TABLE: &[Binding] = &[
     key(P::Start, &["Enter"], A::Accept, "start", "Do what is selected", 2),
     key(P::Start, &["Up", "k"], A::Up, "choose", "The choice above", 3),
     key(P::Start, &["Down", "j"], A::Down, "choose", "The choice below", 3),
-    key(P::Start, &["Right", "l"], A::StepBy(1), "seed", "Another seed", 4),
     key(P::Start, &["Left", "h"], A::StepBy(-1), "seed", "The seed before", 4),
+    key(P::Start, &["Right", "l"], A::StepBy(1), "seed", "Another seed", 4),
 
     // watch: the cursor
     key(P::Watch, &["Left", "h"], A::StepBy(-1), "move", "The step before", 4),

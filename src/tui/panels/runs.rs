@@ -118,7 +118,7 @@ impl Columns {
             world: 9,
             seed: 6,
             scaffold: 13,
-            model: 14,
+            model: 17,
             steps: 6,
             score: 7,
             tokens: 8,

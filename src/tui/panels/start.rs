@@ -88,9 +88,8 @@ fn choices(state: &State, start: &StartPanel, area: Rect, buf: &mut Buffer) {
 
 /// Name, what it is, and the command that does the same.
 fn describe(choice: &Choice, seed: u64) -> (String, String, String) {
-    let command = |model: &str, scaffold: &str| {
-        format!("automem watch --env crafter --scaffold {scaffold} --model {model} --seeds {seed}")
-    };
+    let command =
+        |model: &str, scaffold: &str| format!("automem watch --scaffold {scaffold} --model {model} --seeds {seed}");
     match choice {
         Choice::Scripted => (
             "Watch the scripted player".into(),
