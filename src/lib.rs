@@ -30,7 +30,7 @@
 //! | [`config`] | where things are: the workspace and its folders |
 //! | [`jobs`] | background work as such: cancelling |
 //! | [`protocol`] | the tags: parse and print, tolerant of what models write; grammars; making text safe to show |
-//! | [`env`] | [`env::World`] and the registry of worlds; [`env::crafter`], native |
+//! | [`mod@env`] | [`env::World`] and the registry of worlds; [`env::crafter`], native |
 //! | [`memory`] | the agent's directory: confinement, quotas, the registry of operations (one file an op) |
 //! | [`llm`] | [`llm::ChatModel`] and the registry of back ends: llama.cpp, recorded answers; fetching models |
 //! | [`store`] | the run file: versioned codec, writer, reader, search, the registry of runs |
@@ -49,7 +49,7 @@
 //!
 //! # To add something
 //!
-//! A world: its folder in [`env`] and one line in [`env::open`]. A memory operation: its file and one line in
+//! A world: its folder in [`mod@env`] and one line in [`env::open`]. A memory operation: its file and one line in
 //! [`memory::ops`]. A model back end: its file and one line in [`llm::open`]. A verb: its file in `cli` and one line
 //! in the table there. A key: one line in the table of the screen's keymap.
 

@@ -490,13 +490,13 @@ mod tests {
     #[test]
     fn changed_lines_are_those_of_the_step() {
         let changed = |old, new| MemoryView::new(StepNo(3), Some(&files(old)), &files(new)).files["a.txt"].clone();
-        assert_eq!(changed("a\nb\n", "a\nb\nc\n").changed, [2..3]);
+        assert_eq!(changed("a\nb\n", "a\nb\nc\n").changed, vec![2..3; 1]);
         let spliced = changed("a\nb\nc\n", "a\nB\nc\n");
-        assert_eq!(spliced.changed, [1..2]);
+        assert_eq!(spliced.changed, vec![1..2; 1]);
         assert_eq!(spliced.removed, 1);
         assert!(changed("a\n", "a\n").changed.is_empty());
         let created = MemoryView::new(StepNo(0), Some(&BTreeMap::new()), &files("x\ny\n"));
-        assert_eq!(created.files["a.txt"].changed, [0..2]);
+        assert_eq!(created.files["a.txt"].changed, vec![0..2; 1]);
         let deleted = MemoryView::new(StepNo(0), Some(&files("x")), &BTreeMap::new());
         assert_eq!(deleted.gone, ["a.txt"]);
         let first = MemoryView::new(StepNo(0), None, &files("x"));

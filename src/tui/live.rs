@@ -195,6 +195,6 @@ mod tests {
         assert_eq!(episode.record, testing::record(2));
         let memory = episode.memory().unwrap();
         assert_eq!(memory.files["notes/map.txt"].lines, 2);
-        assert_eq!(memory.files["notes/map.txt"].changed, [1..2]);
+        assert_eq!(memory.files["notes/map.txt"].changed, vec![1..2; 1]);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::path::Path;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
@@ -142,17 +142,12 @@ impl Terminal {
 
     fn drain(&mut self, patience: Duration) {
         let deadline = Instant::now() + patience;
-        loop {
-            match self
-                .output
-                .recv_timeout(deadline.saturating_duration_since(Instant::now()))
-            {
-                Ok(bytes) => {
-                    self.parser.process(&bytes);
-                    self.raw.extend_from_slice(&bytes);
-                }
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
-            }
+        while let Ok(bytes) = self
+            .output
+            .recv_timeout(deadline.saturating_duration_since(Instant::now()))
+        {
+            self.parser.process(&bytes);
+            self.raw.extend_from_slice(&bytes);
         }
     }
 }

@@ -185,24 +185,3 @@ fn every_depth_and_theme_draws() {
         }
     }
 }
-
-#[test]
-#[ignore = "writes pictures to look at"]
-fn pictures() {
-    let dir = std::env::temp_dir().join("tui-shots");
-    std::fs::create_dir_all(&dir).unwrap();
-    let save = |name: &str, state: &State| {
-        let svg = export(&drawn(state), Format::Svg, &state.theme);
-        std::fs::write(dir.join(format!("{name}.svg")), svg).unwrap();
-    };
-    for (columns, rows) in [(80, 24), (110, 36), (160, 48), (200, 60)] {
-        for theme in ["dark", "light"] {
-            let mut state = testing::watching((columns, rows), 60, 23);
-            state.theme = Theme::load(theme, Depth::True).unwrap();
-            save(&format!("watch-{columns}-{theme}"), &state);
-            let mut state = testing::listing((columns, rows), testing::entries());
-            state.theme = Theme::load(theme, Depth::True).unwrap();
-            save(&format!("runs-{columns}-{theme}"), &state);
-        }
-    }
-}
