@@ -44,9 +44,6 @@ pub(super) fn place(episode: EpisodeNo, step: StepNo) -> At {
     }
 }
 
-/// The file by which `memory` knows its own directories.
-const MARKER: &str = ".automem-memory";
-
 type Queue<T> = Arc<Mutex<VecDeque<T>>>;
 
 fn next<T>(queue: &Queue<T>) -> Option<T> {
@@ -194,7 +191,7 @@ fn remove_projection(memory: MemoryDir) {
     for path in memory.files().keys() {
         drop(std::fs::remove_file(folder.join(path)));
     }
-    drop(std::fs::remove_file(folder.join(MARKER)));
+    drop(std::fs::remove_file(folder.join(crate::memory::MARKER)));
     remove_empty(&folder);
 }
 

@@ -15,7 +15,7 @@ use super::error::MemoryError;
 use super::path::{is_hidden, max_folders};
 
 /// Marks a directory as an agent's memory, so that no other directory is ever cleared.
-const MARKER: &str = ".automem-memory";
+pub(crate) const MARKER: &str = ".automem-memory";
 const MARKER_TEXT: &str = "This folder is an agent's memory. It is rebuilt from the run file beside it.\n";
 const TEMPORARY: &str = ".automem-tmp";
 /// File times are no finer than this: a file changed so shortly before it was looked at may change

@@ -20,6 +20,7 @@ use crate::protocol::OpSyntax;
 use crate::types::{MemoryChange, OpOutcome, OpStatus};
 
 pub use dir::MemoryDir;
+pub(crate) use disk::MARKER;
 pub use error::MemoryError;
 pub use limits::Quotas;
 pub use ops::{find_op, ops};

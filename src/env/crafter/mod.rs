@@ -23,6 +23,7 @@ pub use engine::{Engine, Mode, Options, Outcome, daylight};
 pub use map::{Map, Object, Pos, SIDE};
 pub use player::Player;
 pub use rng::{Rng, tuple_hash, world_seed};
+pub(crate) use rules::item;
 pub use rules::{ACHIEVEMENTS, ACTIONS, ITEMS};
 pub use simplex::Simplex;
 pub use text::{long, scene, short};

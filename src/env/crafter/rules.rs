@@ -54,7 +54,7 @@ pub(super) fn deed(action: u8) -> Deed {
 pub(super) const SLEEP: u8 = 6;
 
 /// Items by number: the four vitals, then what is carried.
-pub(super) mod item {
+pub(crate) mod item {
     pub(crate) const HEALTH: usize = 0;
     pub(crate) const FOOD: usize = 1;
     pub(crate) const DRINK: usize = 2;

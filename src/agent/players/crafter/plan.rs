@@ -8,26 +8,8 @@ use super::atlas::{Atlas, Means};
 use super::log::look;
 use super::notes::{self, Memory};
 use super::prompt::{Cell, Observation, Prompt, is_ground, step_of};
+pub(super) use crate::env::crafter::item;
 use crate::env::crafter::tiles;
-
-/// Items by number.
-pub(super) mod item {
-    pub(crate) const HEALTH: usize = 0;
-    pub(crate) const FOOD: usize = 1;
-    pub(crate) const DRINK: usize = 2;
-    pub(crate) const ENERGY: usize = 3;
-    pub(crate) const SAPLING: usize = 4;
-    pub(crate) const WOOD: usize = 5;
-    pub(crate) const STONE: usize = 6;
-    pub(crate) const COAL: usize = 7;
-    pub(crate) const IRON: usize = 8;
-    pub(crate) const WOOD_PICKAXE: usize = 10;
-    pub(crate) const STONE_PICKAXE: usize = 11;
-    pub(crate) const IRON_PICKAXE: usize = 12;
-    pub(crate) const WOOD_SWORD: usize = 13;
-    pub(crate) const STONE_SWORD: usize = 14;
-    pub(crate) const IRON_SWORD: usize = 15;
-}
 
 /// The first turn: look up what matters for a decision.
 pub(super) fn consult(prompt: &Prompt<'_>) -> String {
