@@ -9,7 +9,6 @@ mod diff;
 mod error;
 mod library;
 mod manifest;
-mod position;
 mod resolve;
 mod templates;
 mod vars;
@@ -25,6 +24,7 @@ pub use vars::{ContinueVars, FileLine, Inlined, OpHelp, PlannedFile, StepVars, S
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::config::position;
 use crate::types::{Digest, MemoryFiles, ScaffoldRef};
 
 /// Name of the manifest inside a scaffold's folder.

@@ -6,7 +6,7 @@ use std::io::Stdout;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Sender, after, bounded, never, select};
+use crossbeam_channel::{Receiver, Select, Sender, TryRecvError, bounded};
 use ratatui::Terminal;
 use ratatui::backend::{Backend, CrosstermBackend};
 use ratatui::buffer::Buffer;
@@ -19,9 +19,9 @@ use super::state::{Mood, State};
 use super::{TuiError, terminal, update, view};
 
 /// Time between two frames at least.
-const FRAME: Duration = Duration::from_millis(16);
+pub(super) const FRAME: Duration = Duration::from_millis(16);
 /// Events that are taken in before the screen is drawn.
-const BATCH: usize = 4096;
+pub(super) const BATCH: usize = 4096;
 /// Events that may wait.
 const WAITING: usize = 8192;
 
@@ -94,25 +94,17 @@ pub(super) fn run(
             drawn = Instant::now();
             continue;
         }
-        let wake = match (draw_at, tick) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
-        let timer = wake.map_or_else(never, |at| after(at.saturating_duration_since(now)));
+        let wake = [draw_at, tick, edge.count_at()].into_iter().flatten().min();
+        wait(events, edge, wake);
         let mut batch = Vec::new();
-        select! {
-            recv(events) -> event => match event {
+        for _ in 0..BATCH {
+            match events.try_recv() {
                 Ok(event) => batch.push(event),
-                Err(_) => return Ok(()),
-            },
-            recv(edge.live()) -> event => match event {
-                Ok(event) => batch.push(Event::Live(event)),
-                Err(_) => batch.push(edge.live_ended()),
-            },
-            recv(timer) -> _ => {}
+                Err(TryRecvError::Empty) => break,
+                Err(TryRecvError::Disconnected) => return Ok(()),
+            }
         }
-        batch.extend(events.try_iter().take(BATCH));
-        batch.extend(edge.live().try_iter().take(BATCH).map(Event::Live));
+        batch.extend(edge.news(BATCH));
         if tick.is_some_and(|at| at <= Instant::now()) {
             tick = None;
             batch.push(Event::Tick);
@@ -122,6 +114,21 @@ pub(super) fn run(
                 edge.adopt();
             }
             effects.extend(update::update(state, event));
+        }
+    }
+}
+
+/// Waits until there is news or it is time.
+pub(super) fn wait(events: &Receiver<Event>, edge: &Edge, wake: Option<Instant>) {
+    let mut select = Select::new();
+    select.recv(events);
+    for feed in edge.feeds() {
+        select.recv(feed);
+    }
+    match wake {
+        Some(at) => drop(select.ready_deadline(at)),
+        None => {
+            select.ready();
         }
     }
 }

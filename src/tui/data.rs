@@ -23,10 +23,12 @@ pub(crate) enum Event {
     Resize(u16, u16),
     /// The replay goes on.
     Tick,
-    /// The run that this process plays goes on.
-    Live(RunEvent),
-    /// The agent's state changed.
-    Control(ControlView),
+    /// A run that this process plays goes on.
+    Live(LiveId, RunEvent),
+    /// The state of an agent changed.
+    Control(LiveId, ControlView),
+    /// Steps a second of the episodes that this process plays.
+    Rates(Vec<(LiveId, EpisodeNo, f64)>),
     /// Something that was asked for is here.
     Data(Data),
     /// A signal asks the program to end.
@@ -36,6 +38,10 @@ pub(crate) enum Event {
     /// The program goes on after it was suspended.
     Resumed,
 }
+
+/// A run of this process, by the order in which they were started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct LiveId(pub(crate) u32);
 
 /// How the agent that this process runs is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,12 +59,12 @@ pub(crate) enum ControlView {
 /// What came from the loader, from a job or from the edge.
 #[derive(Debug, Clone)]
 pub(crate) enum Data {
-    /// The list of runs, and the models that are here.
+    /// The list of runs, and what runs can be started with.
     Runs {
         /// Runs.
         entries: Vec<RunEntry>,
-        /// Names of models.
-        models: Vec<String>,
+        /// What is here.
+        here: Here,
     },
     /// A run was opened.
     Opened(Box<Opened>),
@@ -97,11 +103,37 @@ pub(crate) enum Data {
     Diff(Box<ScaffoldDiff>),
     /// A run of this process was started.
     Started {
+        /// Its number.
+        id: LiveId,
         /// Its file.
         path: PathBuf,
         /// The player is a program, so that it is slowed down to be watched.
         paced: bool,
+        /// It shall be shown at once.
+        show: bool,
     },
+    /// A run could not be started: cause and next step.
+    StartFailed(String),
+    /// A run went to the trash.
+    Deleted {
+        /// Where it was.
+        path: PathBuf,
+        /// How many can be brought back.
+        deleted: usize,
+    },
+    /// A run came back from the trash.
+    Restored {
+        /// Where it is.
+        path: PathBuf,
+        /// How many more can be brought back.
+        deleted: usize,
+    },
+    /// A run was taken off the list; its file stays.
+    Forgotten(PathBuf),
+    /// Deleted runs that a session which broke off left behind.
+    Leftovers(Vec<PathBuf>),
+    /// They were brought back or removed.
+    LeftoversDone(String),
     /// A run that shall be shown.
     Show(PathBuf),
     /// Progress of a long job.
@@ -180,10 +212,27 @@ pub(crate) enum Effect {
         /// Name of the other.
         against: Option<String>,
     },
-    /// Steer the agent.
-    Control(ControlRequest),
+    /// Steer an agent.
+    Control(LiveId, ControlRequest),
     /// Start something new.
     Start(StartRequest),
+    /// Go on with a run that was interrupted.
+    Resume(PathBuf),
+    /// Put a run into the trash.
+    Delete(PathBuf),
+    /// Forget a run that lies elsewhere; its file stays.
+    Forget(PathBuf),
+    /// Bring the run back that was deleted last.
+    Undo,
+    /// Look for deleted runs that a session which broke off left behind.
+    LookForLeftovers,
+    /// Bring them back, or remove them for good.
+    Leftovers {
+        /// Bring them back.
+        restore: bool,
+    },
+    /// Let a run go that was open.
+    Close(PathBuf),
     /// Fetch the model, then start the run.
     PullModel(StartRequest),
     /// Open a run that is shipped with the program.
@@ -205,19 +254,47 @@ pub(crate) enum ControlRequest {
     Step,
     /// Milliseconds a step takes at least; 0 lets it run.
     Pace(u64),
+    /// End every episode after its step; the run is over.
+    Stop,
     /// Leave at once; what was committed stays, and the run can be resumed.
     Leave,
 }
 
+/// What runs can be started with here.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Here {
+    /// Names of models.
+    pub(crate) models: Vec<String>,
+    /// Names of worlds.
+    pub(crate) worlds: Vec<String>,
+    /// Names of scaffolds and their worlds.
+    pub(crate) scaffolds: Vec<(String, String)>,
+    /// What was started last.
+    pub(crate) last: Option<StartRequest>,
+}
+
 /// A run to start.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct StartRequest {
-    /// Model.
-    pub(crate) model: String,
+    /// World.
+    pub(crate) world: String,
     /// Scaffold.
     pub(crate) scaffold: String,
-    /// Seed.
-    pub(crate) seed: u64,
+    /// Model.
+    pub(crate) model: String,
+    /// Seeds as written: `42..45`.
+    pub(crate) seeds: String,
+    /// Steps an episode may take.
+    pub(crate) max_steps: u32,
+    /// Episodes played at once.
+    pub(crate) workers: u32,
+    /// Show it at once, slowed down when a program plays; otherwise it plays in the background.
+    #[serde(default = "yes")]
+    pub(crate) show: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// What the cursor needs and is not there yet.
@@ -393,6 +470,10 @@ pub(crate) struct RunEntry {
     pub(crate) is_llm: bool,
     /// Its episodes.
     pub(crate) episodes: Vec<EpisodeSummary>,
+    /// Episodes it shall have.
+    pub(crate) planned: usize,
+    /// It lies elsewhere than the workspace's runs.
+    pub(crate) elsewhere: bool,
     /// Steps an episode may take.
     pub(crate) max_steps: u32,
     /// How it stands.
@@ -402,13 +483,13 @@ pub(crate) struct RunEntry {
 /// How a run stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RunState {
-    /// This process plays it.
+    /// A process plays it.
     Running,
     /// This process plays it and it waits.
     Paused,
     /// It is complete.
     Done,
-    /// Its file has no end: another process plays it, or it was interrupted.
+    /// It was interrupted and can be resumed.
     Open,
     /// It cannot be read.
     Broken(String),
@@ -421,7 +502,7 @@ impl RunState {
             Self::Running => "running",
             Self::Paused => "paused",
             Self::Done => "done",
-            Self::Open => "open",
+            Self::Open => "resumable",
             Self::Broken(_) => "broken",
         }
     }
