@@ -39,7 +39,7 @@ impl Overlay {
             Self::Confirm(_) => vec![Place::Confirm, Place::Always],
             Self::Inspector(_) => vec![Place::Inspector, Place::Global, Place::Always],
             Self::Form(_) => vec![Place::Form, Place::Always],
-            Self::Columns(_) => vec![Place::Columns, Place::Always],
+            Self::Columns(_) => vec![Place::Columns, Place::Global, Place::Always],
         }
     }
 }

@@ -317,7 +317,7 @@ mod tests {
         };
         assert_eq!(filter("seed:43"), "b");
         assert_eq!(filter("seed:4"), "");
-        assert_eq!(filter("world:craft model:smol"), "a c");
+        assert_eq!(filter("world:craft model:smol"), "a c d");
         assert_eq!(filter("state:resumable"), "c");
         assert_eq!(filter("scaffold:v0"), "b");
         assert_eq!(filter("broken"), "d");

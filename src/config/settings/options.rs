@@ -43,6 +43,8 @@ pub struct OptionSpec {
     pub kind: OptionKind,
     /// Its value when nobody says otherwise, as written in TOML; `None` leaves it to the program.
     pub default: Option<&'static str>,
+    /// A value for the sample file: the default, or an example.
+    pub example: &'static str,
     /// What it does, in a line.
     pub about: &'static str,
 }
@@ -55,21 +57,21 @@ impl OptionSpec {
 }
 
 const fn option(key: &'static str, kind: OptionKind, default: &'static str, about: &'static str) -> OptionSpec {
-    let default = Some(default);
     OptionSpec {
         key,
         kind,
-        default,
+        default: Some(default),
+        example: default,
         about,
     }
 }
 
-const fn open(key: &'static str, kind: OptionKind, about: &'static str) -> OptionSpec {
-    let default = None;
+const fn open(key: &'static str, kind: OptionKind, example: &'static str, about: &'static str) -> OptionSpec {
     OptionSpec {
         key,
         kind,
-        default,
+        default: None,
+        example,
         about,
     }
 }
@@ -109,8 +111,8 @@ pub const OPTIONS: &[OptionSpec] = &[
     option("run.max_steps", Number(1, 10_000_000), "300", "Steps an episode may take"),
     option("run.workers", Number(1, 64), "1", "Episodes played at once"),
     option("run.exact", Switch, "false", "Repeat to the bit with local models (slow)"),
-    open("run.threads", Number(1, 1024), "Threads of a local model; without it the machine decides"),
-    open("run.context", Number(128, 4_194_304), "Tokens of a local model's context; without it the model decides"),
+    open("run.threads", Number(1, 1024), "8", "Threads of a local model; without it the machine decides"),
+    open("run.context", Number(128, 4_194_304), "8192", "Tokens of a local model's context; without it the model decides"),
 
     option("server.connect_s", Number(1, 3600), "10", "Seconds a model server may take to accept a connection"),
     option("server.first_byte_s", Number(1, 86_400), "300", "Seconds until the first word of an answer"),

@@ -76,7 +76,7 @@ pub fn sample(keys: &[ExtraKeys]) -> String {
             text.push_str(&format!("\n[{above}]\n"));
             group = above;
         }
-        let value = spec.default.unwrap_or("1");
+        let value = spec.example;
         text.push_str(&format!(
             "# {} ({}; {})\n# {name} = {value}\n",
             spec.about,

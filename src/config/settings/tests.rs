@@ -157,7 +157,7 @@ fn the_sample_is_valid_as_it_is_and_without_its_comments() {
         .collect();
     let bare = file(dir.path(), "bare.toml", &bare);
     let settings = Settings::of_file(&bare.path).unwrap().settings;
-    assert_eq!(settings.run.threads, Some(1));
+    assert_eq!(settings.run.threads, Some(8));
     assert_eq!(settings.keys[0].keys, ["f"]);
 }
 

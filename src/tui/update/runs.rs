@@ -39,13 +39,7 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
         }
         Action::ResumeRun => return resume(state),
         Action::Delete => delete(state),
-        Action::Undo if state.runs.deleted > 0 => return vec![Effect::Undo],
-        Action::Undo => {
-            let left = state.runs.leftovers.clone();
-            if !left.is_empty() {
-                state.overlays.push(Overlay::Confirm(Confirm::Leftovers(left)));
-            }
-        }
+        Action::Undo => return undo(state),
         Action::Sample => {
             state.opening = true;
             return vec![Effect::OpenSample];
@@ -117,6 +111,18 @@ fn resume(state: &mut State) -> Vec<Effect> {
     let path = entry.path.clone();
     state.say(Mood::Info, "going on with the run");
     vec![Effect::Resume(path)]
+}
+
+/// Brings back what was deleted last; what another session left is asked about.
+fn undo(state: &mut State) -> Vec<Effect> {
+    if state.runs.deleted > 0 {
+        return vec![Effect::Undo];
+    }
+    let left = state.runs.leftovers.clone();
+    if !left.is_empty() {
+        state.overlays.push(Overlay::Confirm(Confirm::Leftovers(left)));
+    }
+    Vec::new()
 }
 
 /// Asks whether the selected run shall be deleted.
@@ -217,6 +223,7 @@ fn choose(state: &mut State, start: &mut StartPanel, action: Action) -> Vec<Effe
         Action::Down => start.selected = (start.selected + 1).min(start.choices.len().saturating_sub(1)),
         Action::StepBy(by) => start.seed = start.seed.saturating_add_signed(i64::from(by)),
         Action::NewRun => open_form(state),
+        Action::Undo => return undo(state),
         Action::Accept => return begin(state, start),
         _ => {}
     }
