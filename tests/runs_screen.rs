@@ -6,8 +6,8 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
-use common::scripted_run;
 use common::terminal::Terminal;
+use common::{run_json, scripted_run};
 
 fn room() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
@@ -57,7 +57,6 @@ fn a_run_is_started_watched_deleted_and_brought_back() {
     terminal.send("1");
     terminal.wait_for("✓ done");
     let path = runs(home).pop().unwrap();
-    let bytes = std::fs::read(&path).unwrap();
     terminal.send("d");
     terminal.wait_for("delete it");
     terminal.send("y");
@@ -66,7 +65,8 @@ fn a_run_is_started_watched_deleted_and_brought_back() {
     terminal.wait_for("u brings it back");
     terminal.send("u");
     terminal.wait_for("✓ done");
-    assert_eq!(std::fs::read(&path).unwrap(), bytes);
+    let report = run_json(home, &["verify", path.to_str().unwrap(), "--json"]);
+    assert_eq!((&report["ok"], &report["steps"]), (&true.into(), &5.into()), "{report}");
     // At the end what is deleted is gone for good.
     terminal.send("d");
     terminal.wait_for("delete it");
@@ -91,14 +91,17 @@ fn two_runs_play_at_once_and_are_steered_from_the_list() {
     terminal.send("n");
     terminal.wait_for("New run");
     numbers(&mut terminal, "1..3", "9999", "3");
-    terminal.send("\x02");
-    let screen = terminal.wait_until("both", |screen| screen.matches("● running").count() >= 2);
-    assert!(screen.contains("×3"), "{screen}");
+    terminal.send("\r");
+    let screen = terminal.wait_until("the new one", |screen| screen.contains("LIVE") && screen.contains("of 3"));
+    assert!(screen.contains("seed 1 "), "{screen}");
+    terminal.send("1");
+    // One in the header, one a row.
+    terminal.wait_until("both", |screen| screen.contains("×3") && screen.matches("● ").count() >= 3);
     // The newest is the first row: its episodes with their progress.
     terminal.send("g");
     terminal.send("l");
     terminal.wait_until("three episodes", |screen| screen.matches("/9999").count() >= 3);
-    terminal.wait_until("their speed", |screen| screen.matches("/s").count() >= 2);
+    terminal.wait_until("their speed", |screen| screen.matches("/s ").count() >= 3);
     terminal.send("d");
     terminal.wait_for("stops it first");
     terminal.send(" ");
@@ -127,6 +130,31 @@ fn two_runs_play_at_once_and_are_steered_from_the_list() {
     assert_eq!(said.matches("watch it again").count(), 2, "{said}");
     assert_eq!(said.matches("go on with it").count(), 1, "{said}");
     assert!(terminal.is_restored());
+}
+
+#[test]
+fn a_run_in_the_background_leaves_the_list_where_it_is() {
+    let room = room();
+    let home = room.path();
+    let mut terminal = Terminal::start(home, &[], 120, 40);
+    terminal.wait_for("Something else");
+    terminal.send("n");
+    terminal.wait_for("New run");
+    numbers(&mut terminal, "1,2", "5", "2");
+    terminal.send("\x02");
+    terminal.wait_for("✓ done");
+    // The dialog offers what was started last, also in a new session.
+    terminal.send("q");
+    assert!(terminal.wait_exit().success());
+    let mut terminal = Terminal::start(home, &[], 120, 40);
+    terminal.wait_for("✓ done");
+    terminal.send("n");
+    let screen = terminal.wait_for("New run");
+    assert!(screen.contains("1,2"), "{screen}");
+    terminal.send("\x1b");
+    terminal.wait_until("no dialog", |screen| !screen.contains("New run"));
+    terminal.send("q");
+    assert!(terminal.wait_exit().success());
 }
 
 #[test]

@@ -15,9 +15,11 @@ use crate::env;
 use crate::jobs::Cancel;
 use crate::llm::{ModelOptions, catalog, pull};
 use crate::scaffold::{self, LineTag, Scaffold};
-use crate::store::{Leftover, Reader, Registry, Trash};
+use crate::store::{Leftover, Reader, Registry, StoreError, Trash};
 use crate::types::{Sampling, ScaffoldRef, Seeds};
 
+/// How long a run that ended may take to be closed.
+const CLOSING: Duration = Duration::from_secs(4);
 /// Time between two reports of progress.
 const REPORT: Duration = Duration::from_millis(100);
 
@@ -198,7 +200,15 @@ pub(super) fn resume(workspace: &Workspace, settings: &Settings, path: &Path) ->
 /// Puts a run into the trash.
 pub(super) fn delete(trash: &mut Trash, path: PathBuf) -> Data {
     let memory = agent::memory_folder(&path);
-    match trash.put(&path, &[memory]) {
+    let began = Instant::now();
+    let put = loop {
+        match trash.put(&path, std::slice::from_ref(&memory)) {
+            // A run that has just ended is still being closed.
+            Err(StoreError::Busy { .. }) if began.elapsed() < CLOSING => std::thread::sleep(REPORT),
+            other => break other,
+        }
+    };
+    match put {
         Ok(()) => Data::Deleted {
             path,
             deleted: trash.len(),
