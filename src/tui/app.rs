@@ -21,7 +21,7 @@ use super::{TuiError, terminal, update, view};
 /// Time between two frames at least.
 pub(super) const FRAME: Duration = Duration::from_millis(16);
 /// Events that are taken in before the screen is drawn.
-pub(super) const BATCH: usize = 4096;
+const BATCH: usize = 4096;
 /// Events that may wait.
 const WAITING: usize = 8192;
 
@@ -96,26 +96,44 @@ pub(super) fn run(
         }
         let wake = [draw_at, tick, edge.count_at()].into_iter().flatten().min();
         wait(events, edge, wake);
-        let mut batch = Vec::new();
-        for _ in 0..BATCH {
-            match events.try_recv() {
-                Ok(event) => batch.push(event),
-                Err(TryRecvError::Empty) => break,
-                Err(TryRecvError::Disconnected) => return Ok(()),
-            }
-        }
-        batch.extend(edge.news(BATCH));
-        if tick.is_some_and(|at| at <= Instant::now()) {
+        let due = tick.is_some_and(|at| at <= Instant::now());
+        if due {
             tick = None;
-            batch.push(Event::Tick);
         }
-        for event in batch {
-            if matches!(event, Event::Data(Data::Started { .. })) {
-                edge.adopt();
-            }
-            effects.extend(update::update(state, event));
+        match take_in(state, edge, events, due) {
+            Some(more) => effects.extend(more),
+            None => return Ok(()),
         }
     }
+}
+
+/// Takes in everything that waits; `None` when nothing will come any more.
+pub(super) fn take_in(
+    state: &mut State,
+    edge: &mut Edge,
+    events: &Receiver<Event>,
+    tick: bool,
+) -> Option<Vec<Effect>> {
+    let mut batch = Vec::new();
+    for _ in 0..BATCH {
+        match events.try_recv() {
+            Ok(event) => batch.push(event),
+            Err(TryRecvError::Empty) => break,
+            Err(TryRecvError::Disconnected) => return None,
+        }
+    }
+    batch.extend(edge.news(BATCH));
+    if tick {
+        batch.push(Event::Tick);
+    }
+    let mut effects = Vec::new();
+    for event in batch {
+        if matches!(event, Event::Data(Data::Started { .. })) {
+            edge.adopt();
+        }
+        effects.extend(update::update(state, event));
+    }
+    Some(effects)
 }
 
 /// Waits until there is news or it is time.
