@@ -116,6 +116,10 @@ fn letters_are_typed_in_the_dialog_and_a_model_that_is_not_here_is_fetched() {
         matches!(&effects[0], Effect::PullModel(request) if request.scaffold == "crafter-tiny" && !request.show),
         "{effects:?}"
     );
+    update(&mut state, Event::Data(Data::Failed("no network; try again".into())));
+    let screen = text(&state);
+    assert!(screen.contains("✗ no network; try again"), "{screen}");
+    assert!(!press(&mut state, "Enter").is_empty(), "the dialog can be tried again");
 }
 
 #[test]

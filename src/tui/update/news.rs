@@ -159,10 +159,9 @@ pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
         }
         Data::Note(text) => state.say(Mood::Good, text),
         Data::Failed(text) => {
-            state.job = None;
-            state.opening = false;
             state.runs.looking = false;
-            state.say(Mood::Bad, text);
+            // A model that could not be fetched is the dialog's matter.
+            start_failed(state, text);
         }
     }
     Vec::new()
@@ -205,7 +204,7 @@ fn start_failed(state: &mut State, error: String) {
     state.job = None;
     state.opening = false;
     let form = state.overlays.iter_mut().find_map(|overlay| match overlay {
-        Overlay::Form(form) => Some(form),
+        Overlay::Form(form) if form.starting => Some(form),
         _ => None,
     });
     match form {
