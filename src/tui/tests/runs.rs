@@ -195,6 +195,29 @@ fn two_runs_play_and_each_is_opened_paused_and_stopped_from_the_list() {
 }
 
 #[test]
+fn going_to_an_episode_that_plays_says_how_it_stands_and_follows_it() {
+    let mut state = live((160, 48));
+    let mut second = state.watch.as_ref().unwrap().episodes[0].clone();
+    (second.episode, second.seed) = (EpisodeNo(1), 43);
+    state.watch.as_mut().unwrap().episodes.push(second);
+    observed(&mut state, 0, 1, 130);
+    update(&mut state, Event::Rates(vec![(LiveId(0), EpisodeNo(1), 12.0)]));
+    let effects = press(&mut state, "L");
+    assert!(effects.iter().any(|effect| matches!(effect, Effect::Open { episode, .. } if *episode == EpisodeNo(1))));
+    let said = "episode 2 of 2: seed 43, step 131 of 2000, 14%, 12 steps/s";
+    assert_eq!(state.message.as_ref().unwrap().text, said);
+    let mut opened = testing::opened(3);
+    opened.timeline.episode = EpisodeNo(1);
+    opened.timeline.finished = false;
+    opened.step = None;
+    opened.path = state.watch.as_ref().unwrap().path.clone();
+    update(&mut state, Event::Data(Data::Opened(Box::new(opened))));
+    settle(&mut state);
+    assert!(state.watch.as_ref().unwrap().follow);
+    assert!(text(&state).contains(said));
+}
+
+#[test]
 fn what_happens_behind_the_open_run_draws_nothing() {
     let mut state = live((160, 48));
     state.behind.push(LiveRun::new("/elsewhere/b.db".into(), true).numbered(LiveId(7)));

@@ -249,6 +249,9 @@ fn watching(state: &mut State, episode: EpisodeNo) -> Option<&mut Watch> {
 fn opened(state: &mut State, opened: Opened) -> Vec<Effect> {
     let letters = state.opens.letters || state.theme.depth() < Depth::Ansi256;
     state.bring_to_front(&opened.path);
+    // What was said about another episode of the same run still holds.
+    let same = state.watch.as_ref().is_some_and(|watch| watch.path == opened.path);
+    let message = state.message.take().filter(|_| same && state.screen == Screen::Watch);
     match &mut state.watch {
         Some(watch) if watch.path == opened.path => watch.reopen(opened),
         _ => {
@@ -260,6 +263,7 @@ fn opened(state: &mut State, opened: Opened) -> Vec<Effect> {
         }
     }
     runs::shown(state);
+    state.message = message;
     Vec::new()
 }
 

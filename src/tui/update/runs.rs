@@ -152,6 +152,7 @@ fn open_form(state: &mut State) {
         None => Form::new(&state.runs.run, &state.runs.here),
     };
     form.know(&state.runs.here);
+    form.at = 0;
     state.overlays.push(Overlay::Form(Box::new(form)));
 }
 

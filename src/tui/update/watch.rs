@@ -141,6 +141,7 @@ fn episode(state: &mut State, by: i32) -> Vec<Effect> {
     let Some(watch) = &mut state.watch else {
         return Vec::new();
     };
+    let live = state.live.as_ref().filter(|live| live.path == watch.path);
     let at = watch
         .episodes
         .iter()
@@ -150,9 +151,10 @@ fn episode(state: &mut State, by: i32) -> Vec<Effect> {
         .and_then(|to| watch.episodes.get(to));
     match to {
         Some(summary) => {
-            watch.follow = false;
             watch.playing = false;
             let (path, episode) = (watch.path.clone(), summary.episode);
+            let plays = live.and_then(|live| live.episodes.get(&episode));
+            watch.follow = plays.is_some_and(|episode| !episode.ended);
             let said = standing_of(state, episode);
             state.say(Mood::Info, said);
             vec![Effect::Open {
