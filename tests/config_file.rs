@@ -33,7 +33,10 @@ fn show_tells_every_value_and_where_it_comes_from() {
     assert_eq!(option(&shown, "theme")["value"], "\"dark\"");
     assert_eq!(option(&shown, "theme")["origin"], "default");
     assert_eq!(option(&shown, "server.idle_s")["value"], "60");
-    let path = configure(home, "theme = \"light\"\n\n[run]\nmax_steps = 9\n\n[keys]\nruns.new-run = [\"F9\"]\n");
+    let path = configure(
+        home,
+        "theme = \"light\"\n\n[run]\nmax_steps = 9\n\n[keys]\nruns.new-run = [\"F9\"]\n",
+    );
     let output = automem(home)
         .args(["config", "show", "--json"])
         .env("AUTOMEM_RUN_WORKERS", "2")
@@ -41,7 +44,10 @@ fn show_tells_every_value_and_where_it_comes_from() {
         .unwrap();
     let shown: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(option(&shown, "theme")["origin"], format!("{}:1", path.display()));
-    assert_eq!(option(&shown, "run.max_steps")["origin"], format!("{}:4", path.display()));
+    assert_eq!(
+        option(&shown, "run.max_steps")["origin"],
+        format!("{}:4", path.display())
+    );
     assert_eq!(option(&shown, "run.workers")["origin"], "AUTOMEM_RUN_WORKERS");
     assert_eq!(shown["keys"][0]["key"], "keys.runs.new-run");
     let text = run_ok(home, &["config", "show"]);
@@ -56,6 +62,14 @@ fn the_sample_can_be_used_as_it_is() {
     let path = configure(room.path(), &text);
     run_ok(room.path(), &["config", "check", path.to_str().unwrap()]);
     assert_eq!(run_json(room.path(), &["config", "check", "--json"])["ok"], true);
+}
+
+/// After a change: `automem config show --markdown > docs/config.md`.
+#[test]
+fn the_reference_in_the_docs_is_the_programs_own() {
+    let room = room();
+    let written = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/config.md")).unwrap();
+    assert_eq!(run_ok(room.path(), &["config", "show", "--markdown"]), written);
 }
 
 #[test]
@@ -101,8 +115,14 @@ fn check_lists_everything_that_is_wrong_with_its_place() {
     let output = run(home, &["config", "check", bad.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8_lossy(&output.stdout);
-    assert!(said.contains("bad.toml:3:1: unknown option `workes` in [run] (did you mean `workers`?)"), "{said}");
-    assert!(said.contains("bad.toml:4:1: `run.max_steps` = 0 is out of range (1 to 10000000)"), "{said}");
+    assert!(
+        said.contains("bad.toml:3:1: unknown option `workes` in [run] (did you mean `workers`?)"),
+        "{said}"
+    );
+    assert!(
+        said.contains("bad.toml:4:1: `run.max_steps` = 0 is out of range (1 to 10000000)"),
+        "{said}"
+    );
     std::fs::write(
         &bad,
         "theme = \"drak\"\n[keys]\nwatch.zom = [\"x\"]\nwatch.follow = [\"z\"]\nwach.zoom = \"x\"\nwatch.diff = [\"Entr\"]\n",
@@ -115,15 +135,28 @@ fn check_lists_everything_that_is_wrong_with_its_place() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|problem| format!("{}:{}: {} ({})", problem["line"], problem["column"], problem["message"], problem["hint"]))
+        .map(|problem| {
+            format!(
+                "{}:{}: {} ({})",
+                problem["line"], problem["column"], problem["message"], problem["hint"]
+            )
+        })
         .collect();
-    let has = |part: &str| assert!(problems.iter().any(|problem| problem.contains(part)), "{part}: {problems:#?}");
+    let has = |part: &str| {
+        assert!(
+            problems.iter().any(|problem| problem.contains(part)),
+            "{part}: {problems:#?}"
+        )
+    };
     has("did you mean `zoom`?");
     has("the key of `watch.zoom` too");
     has("unknown place `wach`");
     has("did you mean `Enter`?");
     has("drak");
-    assert!(problems.iter().any(|problem| problem.starts_with("3:7:")), "{problems:#?}");
+    assert!(
+        problems.iter().any(|problem| problem.starts_with("3:7:")),
+        "{problems:#?}"
+    );
     for (text, part) in [
         ("theme = \"dark\n", "bad.toml:1:"),
         ("[run\n", "bad.toml:1:"),
@@ -148,18 +181,29 @@ fn a_broken_file_stops_every_verb_that_needs_it_before_a_screen_opens() {
     let room = room();
     let home = room.path();
     configure(home, "[run]\nmax_step = 3\n");
-    for args in [&["run"][..], &["config", "show"], &["config", "keys"], &["config", "check"]] {
+    for args in [
+        &["run"][..],
+        &["config", "show"],
+        &["config", "keys"],
+        &["config", "check"],
+    ] {
         let output = run(home, args);
         assert_eq!(output.status.code(), Some(1), "{args:?}");
         let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
-        assert!(said.contains("config.toml:2:1") && said.contains("did you mean `max_steps`?"), "{said}");
+        assert!(
+            said.contains("config.toml:2:1") && said.contains("did you mean `max_steps`?"),
+            "{said}"
+        );
     }
     for args in [&[][..], &["watch"]] {
         let mut terminal = Terminal::start(home, args, 100, 30);
         assert!(!terminal.wait_exit().success(), "{args:?}");
         let said = terminal.screen();
         assert!(said.contains("did you mean `max_steps`?"), "{args:?}: {said}");
-        assert!(!String::from_utf8_lossy(terminal.raw()).contains("\u{1b}[?1049h"), "a screen was opened");
+        assert!(
+            !String::from_utf8_lossy(terminal.raw()).contains("\u{1b}[?1049h"),
+            "a screen was opened"
+        );
     }
     // Verbs that do not need it still work, so that a run can be looked at.
     run_ok(home, &["scaffold", "list"]);
@@ -172,7 +216,10 @@ fn the_file_sets_what_a_run_is_started_with_and_flags_win() {
     configure(home, "[run]\nmax_steps = 4\nseeds = \"7..8\"\nworkers = 2\n");
     let report = run_json(home, &["run", "--json"]);
     let episodes = report["episodes"].as_array().unwrap();
-    let seeds: Vec<u64> = episodes.iter().map(|episode| episode["seed"].as_u64().unwrap()).collect();
+    let seeds: Vec<u64> = episodes
+        .iter()
+        .map(|episode| episode["seed"].as_u64().unwrap())
+        .collect();
     assert_eq!(seeds, [7, 8]);
     assert!(episodes.iter().all(|episode| episode["steps"] == 4));
     let report = run_json(home, &["run", "--json", "--seeds", "5", "--max-steps", "2"]);
@@ -190,7 +237,10 @@ fn keys_lists_every_place_and_shows_changes() {
     let all = run_json(home, &["config", "keys", "--json"]);
     let find = |all: &serde_json::Value, place: &str, action: &str| {
         let rows = all["keys"].as_array().unwrap().clone();
-        rows.into_iter().find(|row| row["place"] == place && row["action"] == action).unwrap()["keys"].clone()
+        rows.into_iter()
+            .find(|row| row["place"] == place && row["action"] == action)
+            .unwrap()["keys"]
+            .clone()
     };
     assert_eq!(find(&all, "watch", "play-pause"), serde_json::json!(["Space"]));
     configure(home, "[keys]\nwatch.play-pause = [\"p\", \"Space\"]\n");
@@ -205,7 +255,10 @@ fn keys_lists_every_place_and_shows_changes() {
 fn a_changed_key_works_in_the_terminal_and_the_help_shows_it() {
     let room = room();
     let home = room.path();
-    configure(home, "theme = \"light\"\n[keys]\nstart.new-run = [\"F9\"]\nglobal.quit = [\"Q\"]\n");
+    configure(
+        home,
+        "theme = \"light\"\n[keys]\nstart.new-run = [\"F9\"]\nglobal.quit = [\"Q\"]\n",
+    );
     let mut terminal = Terminal::start(home, &[], 100, 30);
     let screen = terminal.wait_for("F9 more choices");
     assert!(screen.contains("Q quit"), "{screen}");

@@ -19,7 +19,9 @@ fn runs(home: &Path) -> Vec<PathBuf> {
         return Vec::new();
     };
     let paths = entries.flatten().map(|entry| entry.path());
-    paths.filter(|path| path.extension().is_some_and(|end| end == "db")).collect()
+    paths
+        .filter(|path| path.extension().is_some_and(|end| end == "db"))
+        .collect()
 }
 
 /// Fills a field of the dialog from where it is, and goes on to the next.
@@ -53,7 +55,9 @@ fn a_run_is_started_watched_deleted_and_brought_back() {
     terminal.send("\x15");
     terminal.send("7");
     terminal.send("\r");
-    terminal.wait_until("the end of the run", |screen| screen.contains("replay") && screen.contains("step 5"));
+    terminal.wait_until("the end of the run", |screen| {
+        screen.contains("replay") && screen.contains("step 5")
+    });
     terminal.send("1");
     terminal.wait_for("✓ done");
     let path = runs(home).pop().unwrap();
@@ -92,11 +96,15 @@ fn two_runs_play_at_once_and_are_steered_from_the_list() {
     terminal.wait_for("New run");
     numbers(&mut terminal, "1..3", "9999", "3");
     terminal.send("\r");
-    let screen = terminal.wait_until("the new one", |screen| screen.contains("LIVE") && screen.contains("of 3"));
+    let screen = terminal.wait_until("the new one", |screen| {
+        screen.contains("LIVE") && screen.contains("of 3")
+    });
     assert!(screen.contains("seed 1 "), "{screen}");
     terminal.send("1");
     // One in the header, one a row.
-    terminal.wait_until("both", |screen| screen.contains("×3") && screen.matches("● ").count() >= 3);
+    terminal.wait_until("both", |screen| {
+        screen.contains("×3") && screen.matches("● ").count() >= 3
+    });
     // The newest is the first row: its episodes with their progress.
     terminal.send("g");
     terminal.send("l");

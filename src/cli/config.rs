@@ -7,7 +7,7 @@ use clap::Subcommand;
 use serde_json::json;
 
 use super::output::{print_json, print_text};
-use crate::config::{Resolved, Settings, SettingsError, Workspace, sample};
+use crate::config::{Resolved, Settings, SettingsError, Workspace, reference, sample};
 use crate::protocol::sanitize::clean;
 use crate::tui;
 
@@ -25,6 +25,9 @@ enum Verb {
         /// Print a config.toml with every option as a comment
         #[arg(long, conflicts_with = "json")]
         sample: bool,
+        /// Print the reference of all options as Markdown
+        #[arg(long, conflicts_with_all = ["json", "sample"])]
+        markdown: bool,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
@@ -56,6 +59,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let workspace = Workspace::find()?;
     match args.verb {
         Verb::Show { sample: true, .. } => show_sample(),
+        Verb::Show { markdown: true, .. } => {
+            print_text(&reference())?;
+            Ok(ExitCode::SUCCESS)
+        }
         Verb::Show { json, .. } => show(&checked(Settings::load(&workspace)?)?, json),
         Verb::Path { json } => path(&workspace, json),
         Verb::Check { file, json } => check(file.as_deref(), &workspace, json),

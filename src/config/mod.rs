@@ -8,6 +8,7 @@ mod workspace;
 
 pub use settings::{
     Colors, Entry, ExtraKeys, KeySetting, OPTIONS, OptionKind, OptionSpec, Origin, Pictures, PlayerSettings, Problem,
-    Resolved, RunSettings, RunsSettings, ServerSettings, Settings, SettingsError, SettingsFile, Speed, sample,
+    Resolved, RunSettings, RunsSettings, ServerSettings, Settings, SettingsError, SettingsFile, Speed, reference,
+    sample,
 };
 pub use workspace::{Workspace, WorkspaceError};

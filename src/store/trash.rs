@@ -91,7 +91,11 @@ impl Trash {
         let whole = std::path::absolute(run).unwrap_or_else(|_| run.to_owned());
         let mut sources = vec![whole.clone()];
         sources.extend(["-wal", "-shm", "-journal"].map(|end| companion(&whole, end)));
-        sources.extend(beside.iter().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone())));
+        sources.extend(
+            beside
+                .iter()
+                .map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone())),
+        );
         let parts: Vec<(String, PathBuf)> = (0..)
             .zip(sources)
             .filter(|(_, path)| std::fs::symlink_metadata(path).is_ok())
@@ -229,12 +233,11 @@ impl Leftover {
 
     /// The session's folder goes with its last item.
     fn tidy(&self) {
-        let Some(session) = self.item.folder.parent() else { return };
-        let is_last = std::fs::read_dir(session).is_ok_and(|entries| {
-            entries
-                .flatten()
-                .all(|entry| entry.file_name().to_str() == Some(LOCK))
-        });
+        let Some(session) = self.item.folder.parent() else {
+            return;
+        };
+        let is_last = std::fs::read_dir(session)
+            .is_ok_and(|entries| entries.flatten().all(|entry| entry.file_name().to_str() == Some(LOCK)));
         if is_last {
             let _ = std::fs::remove_dir_all(session);
             let _ = std::fs::remove_dir(self.workspace.trash_dir());
@@ -355,7 +358,10 @@ mod tests {
         assert_eq!(trash.undo().unwrap(), Some(b));
         assert_eq!(trash.undo().unwrap(), Some(a.clone()));
         assert_eq!(trash.undo().unwrap(), None);
-        assert_eq!(std::fs::read_to_string(a_memory.join("ep_00/notes.txt")).unwrap(), "mine");
+        assert_eq!(
+            std::fs::read_to_string(a_memory.join("ep_00/notes.txt")).unwrap(),
+            "mine"
+        );
         assert_eq!(Reader::open(&a).unwrap().episodes().unwrap()[0].steps, 1);
         trash.put(&a, &[a_memory]).unwrap();
         trash.empty().unwrap();
@@ -375,7 +381,10 @@ mod tests {
         // As if the process were gone.
         drop(trash);
         let mut found = Trash::leftovers(&workspace);
-        assert_eq!(found.iter().map(|item| item.run().to_owned()).collect::<Vec<_>>(), [a.clone(), b.clone()]);
+        assert_eq!(
+            found.iter().map(|item| item.run().to_owned()).collect::<Vec<_>>(),
+            [a.clone(), b.clone()]
+        );
         drop(Trash::leftovers(&workspace));
         found.pop().unwrap().remove().unwrap();
         found.pop().unwrap().restore().unwrap();
@@ -397,7 +406,10 @@ mod tests {
         assert_eq!(trash.len(), 1);
         std::fs::remove_file(&path).unwrap();
         assert!(trash.undo().unwrap().is_some());
-        assert!(matches!(trash.put(&dir.path().join("no.db"), &[]), Err(StoreError::NotFound { .. })));
+        assert!(matches!(
+            trash.put(&dir.path().join("no.db"), &[]),
+            Err(StoreError::NotFound { .. })
+        ));
         assert!(trash.is_empty());
     }
 

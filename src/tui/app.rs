@@ -108,12 +108,7 @@ pub(super) fn run(
 }
 
 /// Takes in everything that waits; `None` when nothing will come any more.
-pub(super) fn take_in(
-    state: &mut State,
-    edge: &mut Edge,
-    events: &Receiver<Event>,
-    tick: bool,
-) -> Option<Vec<Effect>> {
+pub(super) fn take_in(state: &mut State, edge: &mut Edge, events: &Receiver<Event>, tick: bool) -> Option<Vec<Effect>> {
     let mut batch = Vec::new();
     for _ in 0..BATCH {
         match events.try_recv() {

@@ -209,7 +209,9 @@ pub fn crowd(workspace: &Workspace, episodes: u32, time: Duration) -> Result<Cro
 
 fn steps_of(state: &State) -> u32 {
     let live = state.live.iter();
-    live.flat_map(|live| live.episodes.values()).map(|episode| episode.steps).sum()
+    live.flat_map(|live| live.episodes.values())
+        .map(|episode| episode.steps)
+        .sum()
 }
 
 fn take(state: &mut State, data: Vec<Data>) {

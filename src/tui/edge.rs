@@ -205,12 +205,7 @@ impl Edge {
     }
 
     /// Has a job start a run.
-    fn play(
-        &mut self,
-        show: bool,
-        keep_pace: bool,
-        start: impl FnOnce() -> anyhow::Result<Playing> + Send + 'static,
-    ) {
+    fn play(&mut self, show: bool, keep_pace: bool, start: impl FnOnce() -> anyhow::Result<Playing> + Send + 'static) {
         let started = Arc::clone(&self.started);
         let id = self.next;
         self.next = LiveId(id.0 + 1);

@@ -128,7 +128,8 @@ pub fn run(start: Start) -> Result<Farewell, TuiError> {
     let theme = Theme::load(&start.settings.theme, depth(&start.settings))?;
     let (sender, events) = app::queue();
     let (mut state, effects, playing) = begin(start.open, &start.settings, theme)?;
-    let mut edge = edge::Edge::new(start.workspace, start.settings, sender.clone(), playing).map_err(TuiError::Terminal)?;
+    let mut edge =
+        edge::Edge::new(start.workspace, start.settings, sender.clone(), playing).map_err(TuiError::Terminal)?;
     let result = {
         let (_guard, screen) = terminal::Guard::take(sender.clone()).map_err(TuiError::Terminal)?;
         app::listen(&sender)?;
@@ -141,7 +142,10 @@ pub fn run(start: Start) -> Result<Farewell, TuiError> {
     drop(events);
     let (handles, mut problem) = edge.close();
     handles.iter().for_each(|handle| handle.controls.abort());
-    let mut farewell = Farewell { runs: Vec::new(), problem: None };
+    let mut farewell = Farewell {
+        runs: Vec::new(),
+        problem: None,
+    };
     for handle in handles {
         let path = handle.run.clone();
         match handle.wait() {

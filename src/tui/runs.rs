@@ -216,7 +216,10 @@ impl RunsScreen {
             self.unfolded.remove(&path);
         }
         self.arrange();
-        let run = self.rows.iter().position(|other| other.entry == row.entry && !other.below);
+        let run = self
+            .rows
+            .iter()
+            .position(|other| other.entry == row.entry && !other.below);
         if let Some(run) = run.filter(|_| !open) {
             self.scroll.selected = run;
         }

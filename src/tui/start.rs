@@ -368,9 +368,15 @@ mod tests {
     fn choices_go_round_and_follow_the_world() {
         let mut form = form();
         form.choose(1);
-        assert_eq!((form.text(What::World), form.text(What::Scaffold)), ("other", "other-v0"));
+        assert_eq!(
+            (form.text(What::World), form.text(What::Scaffold)),
+            ("other", "other-v0")
+        );
         form.choose(1);
-        assert_eq!((form.text(What::World), form.text(What::Scaffold)), ("crafter", "crafter-tiny"));
+        assert_eq!(
+            (form.text(What::World), form.text(What::Scaffold)),
+            ("crafter", "crafter-tiny")
+        );
         form.go(2);
         form.choose(-1);
         assert_eq!(form.text(What::Model), SMALL_MODEL);

@@ -260,7 +260,10 @@ impl State {
 
     /// Whether the question is about a run that lies elsewhere.
     pub(crate) fn asks_to_forget(&self) -> bool {
-        matches!(self.overlays.last(), Some(Overlay::Confirm(Confirm::DeleteElsewhere(_))))
+        matches!(
+            self.overlays.last(),
+            Some(Overlay::Confirm(Confirm::DeleteElsewhere(_)))
+        )
     }
 
     /// Whether the question is about runs that were left in the trash.

@@ -20,7 +20,7 @@ use crate::types::Seeds;
 pub use options::{OPTIONS, OptionKind, OptionSpec};
 pub use problem::{Problem, SettingsError};
 pub use resolve::{Origin, Resolved};
-pub use show::{Entry, ExtraKeys, sample};
+pub use show::{Entry, ExtraKeys, reference, sample};
 
 /// The name of the file.
 const FILE: &str = "config.toml";
@@ -183,7 +183,10 @@ impl KeySetting {
 
     /// A problem with one of its keys.
     pub fn key_problem(&self, index: usize, message: impl Into<String>, hint: impl Into<String>) -> Problem {
-        self.places.get(index + 2).unwrap_or(&self.places[1]).problem(message, hint)
+        self.places
+            .get(index + 2)
+            .unwrap_or(&self.places[1])
+            .problem(message, hint)
     }
 
     /// `FILE:LINE`, where the action is written.

@@ -22,7 +22,13 @@ pub enum OptionKind {
 impl OptionKind {
     /// What may be written, in words.
     pub fn words(self) -> String {
-        let quoted = |words: &[&str]| words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" ");
+        let quoted = |words: &[&str]| {
+            words
+                .iter()
+                .map(|word| format!("\"{word}\""))
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
         match self {
             Self::Text => "a text".to_owned(),
             Self::Seeds => "42, or 42..45, or 1,2,9".to_owned(),

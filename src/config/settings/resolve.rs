@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use super::options::{OPTIONS, OptionKind, OptionSpec, SPEEDS};
 use super::problem::Problem;
 use super::raw::{At, Raw, Value, Written};
-use super::{
-    Colors, KeySetting, Pictures, PlayerSettings, RunSettings, RunsSettings, ServerSettings, Settings, Speed,
-};
+use super::{Colors, KeySetting, Pictures, PlayerSettings, RunSettings, RunsSettings, ServerSettings, Settings, Speed};
 use crate::config::position::hint_among;
 use crate::types::Seeds;
 
@@ -58,8 +56,12 @@ pub(super) fn resolve(layers: Vec<Raw>) -> (Resolved, Vec<Problem>) {
     let mut found: BTreeMap<&str, (Checked, Origin)> = BTreeMap::new();
     let mut keys: Vec<KeySetting> = Vec::new();
     for mut layer in layers {
-        layer.options.sort_by_key(|written| (written.at.line, written.at.column));
-        layer.keys.sort_by_key(|keys| (keys.action.1.line, keys.action.1.column));
+        layer
+            .options
+            .sort_by_key(|written| (written.at.line, written.at.column));
+        layer
+            .keys
+            .sort_by_key(|keys| (keys.action.1.line, keys.action.1.column));
         for written in &layer.options {
             match check(written) {
                 Ok(value) => {
@@ -121,7 +123,10 @@ fn check(written: &Written) -> Result<Checked, Vec<Problem>> {
             Value::Texts(_) => "a list".to_owned(),
             Value::Other(kind) => (*kind).to_owned(),
         };
-        vec![at.problem(format!("`{key}` cannot be {said}"), format!("write {}", spec.kind.words()))]
+        vec![at.problem(
+            format!("`{key}` cannot be {said}"),
+            format!("write {}", spec.kind.words()),
+        )]
     };
     match (spec.kind, value) {
         (OptionKind::Text, Value::Text(text)) if text.trim().is_empty() => {

@@ -64,6 +64,40 @@ fn list(texts: &[String]) -> String {
     format!("[{}]", texts.join(", "))
 }
 
+/// The reference of every option as Markdown.
+pub fn reference() -> String {
+    let mut text = "# Settings\n\n\
+        Written by `automem config show --markdown`; do not edit.\n\n\
+        Settings are read from `config.toml`: the user's (`automem config path` says where), then the workspace's, \
+        `.automem/config.toml`, over it. `AUTOMEM_CONFIG` names another file, which then stands alone. A variable of \
+        the environment lies over the files, a flag of the command line over everything. A file with a mistake stops \
+        the program before a screen opens; `automem config check` lists all mistakes with their places.\n\n\
+        | option | default | may be | variable | what it does |\n|---|---|---|---|---|\n"
+        .to_owned();
+    for spec in OPTIONS {
+        let default = spec
+            .default
+            .map_or_else(|| "-".to_owned(), |value| format!("`{value}`"));
+        text.push_str(&format!(
+            "| `{}` | {default} | {} | `{}` | {} |\n",
+            spec.key,
+            spec.kind.words(),
+            spec.variable(),
+            spec.about
+        ));
+    }
+    text.push_str(
+        "\n## Keys\n\n\
+        `[keys]` gives actions other keys: `PLACE.ACTION = [\"key\", ...]`. An empty list takes an action's keys away. \
+        `automem config keys` lists every place, action and key. A key is a letter or sign as it is typed, `C-` and a \
+        small letter for Ctrl, or one of Space, Tab, S-Tab, Enter, Esc, Backspace, Left, Right, Up, Down, PgUp, PgDn, \
+        Home, End, F1 to F12. Two actions of one place cannot have the same key. The hint line, the help and the \
+        palette show the keys in force.\n\n\
+        ```toml\n[keys]\nwatch.play-pause = [\"p\", \"Space\"]\nruns.delete = []\n```\n",
+    );
+    text
+}
+
 /// A `config.toml` with every option as a comment, and the given keys likewise.
 pub fn sample(keys: &[ExtraKeys]) -> String {
     let mut text = "# Settings of automem. Remove the `#` before what shall change.\n\

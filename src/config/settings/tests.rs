@@ -32,7 +32,11 @@ fn problems(text: &str) -> Vec<String> {
 fn later_layers_win_and_origins_are_known() {
     let dir = tempfile::tempdir().unwrap();
     let files = [
-        file(dir.path(), "a.toml", "theme = \"light\"\n[run]\nmax_steps = 7\nmodel = \"m\"\n"),
+        file(
+            dir.path(),
+            "a.toml",
+            "theme = \"light\"\n[run]\nmax_steps = 7\nmodel = \"m\"\n",
+        ),
         file(dir.path(), "b.toml", "[run]\nmax_steps = 8\n"),
         SettingsFile {
             whose: "nobody",
@@ -121,7 +125,9 @@ fn every_option_is_read() {
             OptionKind::Text => "\"another\"".to_owned(),
             OptionKind::Seeds => "\"7..9\"".to_owned(),
             OptionKind::Word(words) => {
-                let other = words.iter().find(|word| Some(format!("\"{word}\"").as_str()) != spec.default);
+                let other = words
+                    .iter()
+                    .find(|word| Some(format!("\"{word}\"").as_str()) != spec.default);
                 format!("\"{}\"", other.unwrap())
             }
             OptionKind::Words(words) => format!("[\"{}\"]", words[0]),
@@ -132,7 +138,11 @@ fn every_option_is_read() {
         let file = file(dir.path(), "config.toml", &format!("{} = {other}\n", spec.key));
         let resolved = Settings::of_file(&file.path).unwrap();
         assert_ne!(resolved.settings, plain, "{} is not read", spec.key);
-        let entry = resolved.entries().into_iter().find(|entry| entry.key == spec.key).unwrap();
+        let entry = resolved
+            .entries()
+            .into_iter()
+            .find(|entry| entry.key == spec.key)
+            .unwrap();
         assert_eq!(entry.value.as_deref(), Some(other.as_str()));
         let defaults = Resolved::defaults().entries();
         let default = defaults.iter().find(|entry| entry.key == spec.key).unwrap();
@@ -165,11 +175,19 @@ fn the_sample_is_valid_as_it_is_and_without_its_comments() {
 fn keys_of_a_later_file_replace_those_of_an_earlier() {
     let dir = tempfile::tempdir().unwrap();
     let files = [
-        file(dir.path(), "a.toml", "[keys]\nwatch.follow = [\"x\"]\nruns.sort = \"o\"\n"),
+        file(
+            dir.path(),
+            "a.toml",
+            "[keys]\nwatch.follow = [\"x\"]\nruns.sort = \"o\"\n",
+        ),
         file(dir.path(), "b.toml", "[keys.watch]\nfollow = [\"y\"]\n"),
     ];
     let settings = Settings::layered(&files, &|_| None).unwrap().settings;
-    let said: Vec<_> = settings.keys.iter().map(|key| (key.action.as_str(), key.keys.clone())).collect();
+    let said: Vec<_> = settings
+        .keys
+        .iter()
+        .map(|key| (key.action.as_str(), key.keys.clone()))
+        .collect();
     assert_eq!(said, [("sort", vec!["o".to_owned()]), ("follow", vec!["y".to_owned()])]);
     assert!(settings.keys[1].origin().ends_with("b.toml:2"));
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Action, Place, TABLE, shown};
+use super::{Action, Binding, Place, TABLE, shown};
 use crate::config::position::hint_among;
 use crate::config::{KeySetting, Problem};
 
@@ -74,8 +74,18 @@ impl Keymap {
     fn clashes(&self, place: Place, action: &str, change: &KeySetting) -> Vec<Problem> {
         let mut problems = Vec::new();
         for (index, key) in change.keys.iter().enumerate() {
+            // Two actions that share a key from the start never hold at the same time.
+            let shared = |other: &Binding| {
+                let mut own = TABLE
+                    .iter()
+                    .filter(|row| row.place == place && row.action.name() == action);
+                other.keys.contains(&key.as_str()) && own.any(|row| row.keys.contains(&key.as_str()))
+            };
             let other = TABLE.iter().enumerate().find(|(row, binding)| {
-                binding.place == place && binding.action.name() != action && self.keys(*row).contains(key)
+                binding.place == place
+                    && binding.action.name() != action
+                    && self.keys(*row).contains(key)
+                    && !shared(binding)
             });
             if let Some((_, other)) = other {
                 let name = other.action.name();
@@ -114,17 +124,36 @@ fn is_letter(key: &str) -> bool {
 
 /// Names of keys that are no single letter.
 const NAMED: &[&str] = &[
-    "Space", "S-Tab", "Tab", "Enter", "Esc", "Backspace", "Left", "Right", "Up", "Down", "PgUp", "PgDn", "Home",
-    "End", "F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8", "F9", "F10", "F11", "F12",
+    "Space",
+    "S-Tab",
+    "Tab",
+    "Enter",
+    "Esc",
+    "Backspace",
+    "Left",
+    "Right",
+    "Up",
+    "Down",
+    "PgUp",
+    "PgDn",
+    "Home",
+    "End",
+    "F1",
+    "F2",
+    "F3",
+    "F4",
+    "F5",
+    "F6",
+    "F7",
+    "F8",
+    "F9",
+    "F10",
+    "F11",
+    "F12",
 ];
 
 /// Keys with Ctrl that terminals send as another one.
-const SENT_AS: &[(&str, &str)] = &[
-    ("C-i", "Tab"),
-    ("C-m", "Enter"),
-    ("C-[", "Esc"),
-    ("C-h", "Backspace"),
-];
+const SENT_AS: &[(&str, &str)] = &[("C-i", "Tab"), ("C-m", "Enter"), ("C-[", "Esc"), ("C-h", "Backspace")];
 
 /// Whether a terminal can send the key; else what is wrong and what to do.
 fn sound(key: &str) -> Result<(), (String, String)> {
@@ -257,6 +286,18 @@ mod tests {
         .unwrap();
         assert_eq!(map.shown(Place::Watch, Action::Zoom), "f");
         assert_eq!(map.shown(Place::Watch, Action::Diff), "");
+    }
+
+    #[test]
+    fn the_own_keys_of_the_table_may_be_written_out() {
+        let all: Vec<KeySetting> = rows(&Keymap::default())
+            .iter()
+            .map(|row| {
+                let keys: Vec<&str> = row.keys.iter().map(String::as_str).collect();
+                KeySetting::for_test(row.place, row.action, &keys)
+            })
+            .collect();
+        assert_eq!(Keymap::with(&all).unwrap(), Keymap::default());
     }
 
     #[test]

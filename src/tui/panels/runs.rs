@@ -183,9 +183,9 @@ impl<'a> Facts<'a> {
             let found = live?.episodes.get(&episode.episode)?;
             (!found.ended).then_some(found)
         };
-        let steps = |episode: &EpisodeSummary| of_live(episode).map_or(episode.steps, |live| live.steps.max(episode.steps));
-        let score =
-            |episode: &EpisodeSummary| of_live(episode).map_or(episode.progression, |live| live.progression);
+        let steps =
+            |episode: &EpisodeSummary| of_live(episode).map_or(episode.steps, |live| live.steps.max(episode.steps));
+        let score = |episode: &EpisodeSummary| of_live(episode).map_or(episode.progression, |live| live.progression);
         let tokens = |episode: &EpisodeSummary| episode.prompt_tokens + episode.completion_tokens;
         let rate = |episode: &EpisodeSummary| of_live(episode).map(|live| live.rate);
         match row.episode.and_then(|index| entry.episodes.get(index)) {

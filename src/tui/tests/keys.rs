@@ -137,7 +137,10 @@ fn space_plays_a_replay_and_pauses_it() {
 fn space_and_dot_steer_a_live_agent() {
     let mut state = live((80, 24));
     assert_eq!(cursor(&state), 3);
-    assert_eq!(press(&mut state, "Space"), [Effect::Control(LiveId(0), ControlRequest::Pause)]);
+    assert_eq!(
+        press(&mut state, "Space"),
+        [Effect::Control(LiveId(0), ControlRequest::Pause)]
+    );
     update(&mut state, Event::Control(LiveId(0), ControlView::Paused));
     settle(&mut state);
     assert!(text(&state).contains("PAUSED"));

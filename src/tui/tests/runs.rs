@@ -12,7 +12,10 @@ fn list() -> State {
     state.runs.here = Here {
         models: vec!["big".into()],
         worlds: vec!["crafter".into()],
-        scaffolds: vec![("crafter-tiny".into(), "crafter".into()), ("crafter-v0".into(), "crafter".into())],
+        scaffolds: vec![
+            ("crafter-tiny".into(), "crafter".into()),
+            ("crafter-v0".into(), "crafter".into()),
+        ],
         last: None,
     };
     state
@@ -29,7 +32,9 @@ fn start(state: &mut State, id: u32, name: &str, show: bool) -> Vec<Effect> {
 
 fn select(state: &mut State, name: &str) {
     let rows = &state.runs.rows;
-    let at = rows.iter().position(|row| state.runs.entries[row.entry].path.ends_with(name));
+    let at = rows
+        .iter()
+        .position(|row| state.runs.entries[row.entry].path.ends_with(name));
     state.runs.scroll.selected = at.unwrap();
 }
 
@@ -162,6 +167,10 @@ fn two_runs_play_and_each_is_opened_paused_and_stopped_from_the_list() {
     assert!(screen.contains("131/2000"), "{screen}");
     assert!(screen.contains("● running 85/s"), "{screen}");
     assert!(screen.contains("3/22"), "{screen}");
+    insta::assert_snapshot!("runs_live_160x48", screen);
+    state.size = (80, 24);
+    insta::assert_snapshot!("runs_live_80x24", text(&state));
+    state.size = (160, 48);
     assert_eq!(
         press(&mut state, "Space"),
         [Effect::Control(LiveId(2), ControlRequest::Pause)]
@@ -183,7 +192,14 @@ fn two_runs_play_and_each_is_opened_paused_and_stopped_from_the_list() {
     );
     // The other one comes to the front when it is opened, and both leave when the program does.
     let mut opened = testing::opened(3);
-    opened.path = state.runs.entries.iter().find(|entry| entry.path.ends_with("c.db")).unwrap().path.clone();
+    opened.path = state
+        .runs
+        .entries
+        .iter()
+        .find(|entry| entry.path.ends_with("c.db"))
+        .unwrap()
+        .path
+        .clone();
     update(&mut state, Event::Data(Data::Opened(Box::new(opened))));
     assert_eq!(state.live.as_ref().unwrap().id, LiveId(2));
     let effects = press(&mut state, "C-c y");
@@ -203,7 +219,11 @@ fn going_to_an_episode_that_plays_says_how_it_stands_and_follows_it() {
     observed(&mut state, 0, 1, 130);
     update(&mut state, Event::Rates(vec![(LiveId(0), EpisodeNo(1), 12.0)]));
     let effects = press(&mut state, "L");
-    assert!(effects.iter().any(|effect| matches!(effect, Effect::Open { episode, .. } if *episode == EpisodeNo(1))));
+    assert!(
+        effects
+            .iter()
+            .any(|effect| matches!(effect, Effect::Open { episode, .. } if *episode == EpisodeNo(1)))
+    );
     let said = "episode 2 of 2: seed 43, step 131 of 2000, 14%, 12 steps/s";
     assert_eq!(state.message.as_ref().unwrap().text, said);
     let mut opened = testing::opened(3);
@@ -220,7 +240,9 @@ fn going_to_an_episode_that_plays_says_how_it_stands_and_follows_it() {
 #[test]
 fn what_happens_behind_the_open_run_draws_nothing() {
     let mut state = live((160, 48));
-    state.behind.push(LiveRun::new("/elsewhere/b.db".into(), true).numbered(LiveId(7)));
+    state
+        .behind
+        .push(LiveRun::new("/elsewhere/b.db".into(), true).numbered(LiveId(7)));
     state.redraw = false;
     observed(&mut state, 7, 0, 1);
     assert!(!state.redraw);
@@ -232,12 +254,18 @@ fn deleting_asks_and_is_undone() {
     let mut state = list();
     press(&mut state, "d");
     let screen = text(&state);
-    assert!(screen.contains("Delete a.db?") && screen.contains("y delete it"), "{screen}");
+    assert!(
+        screen.contains("Delete a.db?") && screen.contains("y delete it"),
+        "{screen}"
+    );
     assert!(press(&mut state, "n").is_empty());
     assert_eq!(state.runs.entries.len(), 4);
     let path = state.runs.entries[0].path.clone();
     assert_eq!(press(&mut state, "d y"), [Effect::Delete(path.clone())]);
-    let deleted = Data::Deleted { path: path.clone(), deleted: 1 };
+    let deleted = Data::Deleted {
+        path: path.clone(),
+        deleted: 1,
+    };
     let effects = update(&mut state, Event::Data(deleted));
     assert_eq!(effects, [Effect::ListRuns]);
     assert_eq!(state.runs.entries.len(), 3);
@@ -255,7 +283,13 @@ fn deleting_the_open_run_closes_it() {
     update(&mut state, Event::Data(Data::Opened(Box::new(testing::opened(3)))));
     let path = state.watch.as_ref().unwrap().path.clone();
     press(&mut state, "1");
-    let effects = update(&mut state, Event::Data(Data::Deleted { path: path.clone(), deleted: 1 }));
+    let effects = update(
+        &mut state,
+        Event::Data(Data::Deleted {
+            path: path.clone(),
+            deleted: 1,
+        }),
+    );
     assert!(effects.contains(&Effect::Close(path)));
     assert!(state.watch.is_none());
     press(&mut state, "2");
@@ -269,7 +303,10 @@ fn a_run_elsewhere_may_only_be_forgotten() {
     let path = state.runs.entries[0].path.clone();
     press(&mut state, "d");
     let screen = text(&state);
-    assert!(screen.contains("or only forget it?") && screen.contains("f only forget it"), "{screen}");
+    assert!(
+        screen.contains("or only forget it?") && screen.contains("f only forget it"),
+        "{screen}"
+    );
     insta::assert_snapshot!("delete_elsewhere_160x48", screen);
     assert_eq!(press(&mut state, "f"), [Effect::Forget(path.clone())]);
     update(&mut state, Event::Data(Data::Forgotten(path)));
@@ -286,7 +323,10 @@ fn leftovers_are_offered_and_no_key_typed_before_answers() {
     assert!(text(&state).contains("2 deleted runs are left in the trash: u says which"));
     press(&mut state, "u");
     let screen = text(&state);
-    assert!(screen.contains("x.db, y.db") && screen.contains("x remove them for good"), "{screen}");
+    assert!(
+        screen.contains("x.db, y.db") && screen.contains("x remove them for good"),
+        "{screen}"
+    );
     assert!(press(&mut state, "Esc").is_empty());
     assert_eq!(press(&mut state, "u x"), [Effect::Leftovers { restore: false }]);
     assert_eq!(press(&mut state, "u y"), [Effect::Leftovers { restore: true }]);
@@ -354,7 +394,9 @@ fn changed_keys_work_and_the_help_shows_them() {
     press(&mut state, "Esc F9");
     assert!(matches!(state.overlays.last(), Some(Overlay::Form(_))));
     press(&mut state, "Esc");
-    state.overlays.push(Overlay::Confirm(Confirm::DeleteRun("/w/a.db".into())));
+    state
+        .overlays
+        .push(Overlay::Confirm(Confirm::DeleteRun("/w/a.db".into())));
     assert!(text(&state).contains("j delete it"));
     assert_eq!(press(&mut state, "j"), [Effect::Delete("/w/a.db".into())]);
 }

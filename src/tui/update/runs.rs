@@ -127,7 +127,9 @@ fn undo(state: &mut State) -> Vec<Effect> {
 
 /// Asks whether the selected run shall be deleted.
 fn delete(state: &mut State) {
-    let Some((entry, _)) = state.runs.selected() else { return };
+    let Some((entry, _)) = state.runs.selected() else {
+        return;
+    };
     let path = entry.path.clone();
     if state.live_of(&path).is_some() {
         let key = state.keymap.shown(Place::Runs, Action::StopRun);
