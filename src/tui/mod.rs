@@ -13,6 +13,7 @@ mod cache;
 mod columns;
 mod data;
 mod edge;
+mod entries;
 mod export;
 mod inspector;
 mod jobs;
