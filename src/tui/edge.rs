@@ -144,8 +144,10 @@ impl Edge {
                 self.play(false, true, move || jobs::resume(&workspace, &settings, &path));
             }
             Effect::Delete(path) => {
-                let trash = Arc::clone(&self.trash);
-                jobs::spawn(&self.events, move |_| jobs::delete(&mut locked(&trash), path));
+                let (workspace, trash) = (self.workspace.clone(), Arc::clone(&self.trash));
+                jobs::spawn(&self.events, move |_| {
+                    jobs::delete(&workspace, &mut locked(&trash), path)
+                });
             }
             Effect::Forget(path) => {
                 let workspace = self.workspace.clone();

@@ -197,8 +197,8 @@ pub(super) fn resume(workspace: &Workspace, settings: &Settings, path: &Path) ->
     Ok((agent::resume(path, model)?, pace))
 }
 
-/// Puts a run into the trash.
-pub(super) fn delete(trash: &mut Trash, path: PathBuf) -> Data {
+/// Puts a run into the trash. One whose file is gone already is only taken off the list.
+pub(super) fn delete(workspace: &Workspace, trash: &mut Trash, path: PathBuf) -> Data {
     let memory = agent::memory_folder(&path);
     let began = Instant::now();
     let put = loop {
@@ -213,6 +213,7 @@ pub(super) fn delete(trash: &mut Trash, path: PathBuf) -> Data {
             path,
             deleted: trash.len(),
         },
+        Err(StoreError::NotFound { .. }) => forget(workspace, &path),
         Err(error) => Data::Failed(error.to_string()),
     }
 }
@@ -377,5 +378,70 @@ pub(super) fn sample(workspace: &Workspace) -> Data {
     match first {
         Some(path) => Data::Show(path),
         None => Data::Failed("this build has no sample run; watch the scripted player instead".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(workspace: &Workspace) -> usize {
+        match list(workspace) {
+            Data::Runs { entries, .. } => entries.len(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn wait(playing: Playing) -> PathBuf {
+        let run = playing.0.run.clone();
+        playing.0.wait().unwrap();
+        run
+    }
+
+    fn request(seeds: &str) -> StartRequest {
+        StartRequest {
+            world: "crafter".into(),
+            scaffold: "crafter-v0".into(),
+            model: "scripted".into(),
+            seeds: seeds.into(),
+            max_steps: 1,
+            workers: 2,
+            show: false,
+        }
+    }
+
+    #[test]
+    fn a_start_is_remembered_and_one_that_fails_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Workspace::at(dir.path());
+        let mut settings = Settings::default();
+        settings.scripted.step_ms = 0;
+        let run = wait(start(&workspace, &settings, &request("3,4")).unwrap());
+        assert_eq!(Reader::open(&run).unwrap().episodes().unwrap().len(), 2);
+        assert_eq!(last_start(&workspace), Some(request("3,4")));
+        let wrong = StartRequest {
+            model: "nobody".into(),
+            ..request("5")
+        };
+        let error = start(&workspace, &settings, &wrong).err().unwrap();
+        assert!(error.to_string().contains("nobody"), "{error}");
+        assert_eq!(last_start(&workspace), Some(request("3,4")));
+        std::fs::write(last_start_file(&workspace), "no json").unwrap();
+        assert_eq!(last_start(&workspace), None);
+    }
+
+    #[test]
+    fn a_run_whose_file_is_gone_is_taken_off_the_list() {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Workspace::at(dir.path());
+        let mut settings = Settings::default();
+        settings.scripted.step_ms = 0;
+        let run = wait(start(&workspace, &settings, &request("3")).unwrap());
+        Registry::open(&workspace).unwrap().register(&run).unwrap();
+        std::fs::remove_file(&run).unwrap();
+        assert_eq!(listed(&workspace), 1);
+        let mut trash = Trash::new(&workspace);
+        assert!(matches!(delete(&workspace, &mut trash, run), Data::Forgotten(_)));
+        assert_eq!(listed(&workspace), 0);
     }
 }
