@@ -4,6 +4,7 @@
 
 mod bench;
 mod blame;
+mod config;
 mod env;
 mod export;
 mod interrupt;
@@ -69,6 +70,8 @@ verbs! {
     Scaffold => scaffold,
     /// Fetch, list, describe and measure models
     Model => model,
+    /// Show, check and explain the settings and keys
+    Config => config,
     /// Run a world by itself
     Env => env,
     /// Measure the program on this machine

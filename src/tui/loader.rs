@@ -32,6 +32,11 @@ pub(super) enum Request {
         /// Where the cursor goes.
         step: Option<StepNo>,
     },
+    /// Let a run go.
+    Close {
+        /// File.
+        path: PathBuf,
+    },
     /// What the cursor needs.
     Load(LoadRequest),
     /// New finished steps.
@@ -134,6 +139,14 @@ impl Loader {
                 Request::Open { path, episode, step } => {
                     (load, timeline, trail) = (None, None, None);
                     self.open(path, episode, step)?;
+                }
+                Request::Close { path } => {
+                    if self.open.as_ref().is_some_and(|open| open.path == path) {
+                        self.open = None;
+                        self.around.clear();
+                        self.blame = None;
+                        (load, timeline, trail) = (None, None, None);
+                    }
                 }
                 Request::Load(request) => load = Some(request),
                 Request::Timeline { episode, from } => timeline = Some((episode, from)),

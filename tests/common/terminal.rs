@@ -35,6 +35,7 @@ impl Terminal {
         command.args(args);
         command.cwd(home);
         command.env("AUTOMEM_HOME", home.join("workspace"));
+        command.env("XDG_CONFIG_HOME", home.join("config"));
         command.env("TERM", "xterm-256color");
         command.env("COLORTERM", "truecolor");
         command.env_remove("NO_COLOR");
