@@ -10,6 +10,8 @@ use super::data::{ControlRequest, ControlView, Data, Effect, Event, StartRequest
 use super::jobs;
 use super::loader::{self, Request};
 use super::pace::Pace;
+use super::pictures::{Wanted, encode};
+use super::theme::Themes;
 use crate::agent::{ControlState, RunHandle};
 use crate::config::Workspace;
 use crate::jobs::Cancel;
@@ -24,6 +26,7 @@ pub(super) struct Edge {
     workspace: Workspace,
     events: Sender<Event>,
     loader: Sender<Request>,
+    pictures: Option<encode::Desk>,
     playing: Option<Playing>,
     /// Where a job leaves the run it started.
     started: Arc<Mutex<Option<Playing>>>,
@@ -55,6 +58,7 @@ impl Edge {
         let live = playing.as_ref().map_or_else(never, |(handle, _)| handle.events.clone());
         Ok(Self {
             loader: loader::spawn(events.clone())?,
+            pictures: None,
             workspace,
             events,
             playing,
@@ -103,7 +107,8 @@ impl Edge {
             }
             Effect::Load(request) => self.ask(Request::Load(request)),
             Effect::LoadTimeline { episode, from } => self.ask(Request::Timeline { episode, from }),
-            Effect::LoadTrail { episode, step } => self.ask(Request::Trail { episode, step }),
+            Effect::LoadMap { episode, step } => self.ask(Request::Map { episode, step }),
+            Effect::Picture(wanted) => self.picture(wanted),
             Effect::LoadBlame { episode, step, path } => self.ask(Request::Blame { episode, step, path }),
             Effect::Search { path, text } => {
                 self.search.cancel();
@@ -117,6 +122,10 @@ impl Edge {
                     let workspace = self.workspace.clone();
                     jobs::spawn(&self.events, move |_| jobs::diff(&workspace, &meta.scaffold, against));
                 }
+            }
+            Effect::LoadTheme(request) => {
+                let themes = Themes::of(&self.workspace);
+                jobs::spawn(&self.events, move |_| jobs::theme(&themes, &request));
             }
             Effect::Control(request) => self.control(request),
             Effect::Start(request) => self.start(request),
@@ -137,6 +146,16 @@ impl Edge {
     fn ask(&self, request: Request) {
         // A loader that is gone has said why.
         let _ = self.loader.send(request);
+    }
+
+    /// Has a picture encoded. The thread begins with the first one.
+    fn picture(&mut self, wanted: Wanted) {
+        if self.pictures.is_none() {
+            self.pictures = encode::spawn(self.events.clone()).ok();
+        }
+        if let Some(pictures) = &self.pictures {
+            pictures.want(wanted);
+        }
     }
 
     /// The list of runs shall know the run, wherever it lies.

@@ -23,6 +23,7 @@ mod overlay;
 mod pace;
 mod panels;
 mod panes;
+mod pictures;
 mod runs;
 mod screenshot;
 mod state;
@@ -33,6 +34,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod theme;
+mod track;
 mod update;
 mod view;
 mod watch;
@@ -48,7 +50,7 @@ use crate::types::{EpisodeNo, StepNo};
 pub use export::Format;
 pub use pace::{Pace, paced};
 pub use screenshot::{Shot, ShotScreen, shoot};
-pub use theme::{Depth, Theme, ThemeError};
+pub use theme::{Depth, Theme, ThemeError, Themes};
 
 /// What the program begins with.
 #[derive(Debug)]
@@ -75,7 +77,7 @@ pub struct Start {
     pub workspace: Workspace,
     /// What is shown first.
     pub open: Open,
-    /// Name of the theme; `None` takes `AUTOMEM_THEME`, else the dark one.
+    /// Name or path of the theme; `None` takes `AUTOMEM_THEME`, else the dark one.
     pub theme: Option<String>,
 }
 
@@ -93,6 +95,9 @@ pub enum TuiError {
     /// The theme cannot be used.
     #[error(transparent)]
     Theme(#[from] ThemeError),
+    /// The way of drawing pictures that was asked for does not exist.
+    #[error("AUTOMEM_PICTURES: {0}")]
+    Pictures(String),
     /// The run cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -118,18 +123,25 @@ pub fn run(start: Start) -> Result<Farewell, TuiError> {
     if !terminal::is_terminal() {
         return Err(TuiError::NoTerminal);
     }
-    let theme = chosen(start.theme)?;
+    let themes = Themes::of(&start.workspace);
+    let theme = chosen(&themes, start.theme)?;
     let (sender, events) = app::queue();
+    let wish = std::env::var("AUTOMEM_PICTURES").unwrap_or_default();
+    let choice = pictures::choice(&wish).map_err(TuiError::Pictures)?;
+    let get = |name: &str| std::env::var(name).unwrap_or_default();
+    let hints = pictures::probe::hints(choice, theme.terminal(), get, pictures::probe::tmux_passes);
     let (mut state, effects, playing) = begin(start.open, theme);
+    state.pictures = pictures::Pictures::new(choice, terminal::cell());
+    state.themes = themes.names();
     let mut edge = edge::Edge::new(start.workspace, sender.clone(), playing).map_err(TuiError::Terminal)?;
     let result = {
         let (_guard, screen) = terminal::Guard::take(sender.clone()).map_err(TuiError::Terminal)?;
-        app::listen(&sender)?;
+        let probe = app::listen(&sender, hints)?;
         let mut canvas = app::Canvas::new(screen);
         if let Ok(size) = canvas.terminal.size() {
             state.size = (size.width, size.height);
         }
-        app::run(&mut state, &mut edge, &mut canvas, &events, effects)
+        app::run(&mut state, &mut edge, &mut canvas, &events, effects, probe)
     };
     drop(events);
     let mut farewell = Farewell { run: None, open: false };
@@ -143,12 +155,12 @@ pub fn run(start: Start) -> Result<Farewell, TuiError> {
     result.map(|()| farewell)
 }
 
-fn chosen(name: Option<String>) -> Result<Theme, ThemeError> {
+fn chosen(themes: &Themes, name: Option<String>) -> Result<Theme, ThemeError> {
     let name = name
         .or_else(|| std::env::var("AUTOMEM_THEME").ok())
         .filter(|name| !name.is_empty())
         .unwrap_or_else(|| "dark".to_owned());
-    Theme::load(&name, Depth::detect())
+    themes.load(&name, Depth::detect())
 }
 
 /// The first state, and what it asks for.

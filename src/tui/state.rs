@@ -10,8 +10,10 @@ use super::keymap::{Place, Screen};
 use super::layout::{self, Pane};
 use super::live::LiveRun;
 use super::overlay::Overlay;
+use super::panes::GameView;
+use super::pictures::Pictures;
 use super::runs::RunsScreen;
-use super::theme::Theme;
+use super::theme::{Theme, Themes};
 use super::watch::Watch;
 
 /// What a message is about.
@@ -52,6 +54,8 @@ pub(crate) struct State {
     pub(crate) size: (u16, u16),
     /// Colours.
     pub(crate) theme: Theme,
+    /// Names of all themes.
+    pub(crate) themes: Vec<String>,
     /// The screen that shows.
     pub(crate) screen: Screen,
     /// Where `q` leads before it quits.
@@ -62,6 +66,8 @@ pub(crate) struct State {
     pub(crate) watch: Option<Box<Watch>>,
     /// The run that this process plays.
     pub(crate) live: Option<LiveRun>,
+    /// How the game is drawn.
+    pub(crate) pictures: Pictures,
     /// What lies over the screen, the last on top.
     pub(crate) overlays: Vec<Overlay>,
     /// A line for the person.
@@ -80,11 +86,13 @@ impl State {
         Self {
             size,
             theme,
+            themes: Themes::default().names(),
             screen,
             home: screen,
             runs: RunsScreen::default(),
             watch: None,
             live: None,
+            pictures: Pictures::default(),
             overlays: Vec::new(),
             message: None,
             job: None,
@@ -142,6 +150,13 @@ impl State {
     /// Whether the terminal can show pictures.
     pub(crate) fn has_pictures(&self) -> bool {
         self.theme.depth() > super::theme::Depth::Mono
+    }
+
+    /// Whether the game pane shows the whole map.
+    pub(crate) fn shows_map(&self) -> bool {
+        self.watch
+            .as_ref()
+            .is_some_and(|watch| watch.game.view == GameView::Map)
     }
 
     /// The run of this process, if it is the open one and not over.

@@ -2,6 +2,7 @@
 
 mod keys;
 mod screens;
+mod themes;
 
 use std::collections::BTreeSet;
 

@@ -1,11 +1,9 @@
 //! News from the loader, from jobs and from the agent.
 
-use super::{runs, watch};
+use super::{runs, use_theme, watch};
 use crate::tui::data::{ControlView, Data, Effect, Opened, RunState, SearchNews, Timeline};
 use crate::tui::live::LiveRun;
-use crate::tui::panes::Trail;
 use crate::tui::state::{Job, Mood, State};
-use crate::tui::theme::Depth;
 use crate::tui::watch::Watch;
 use crate::types::{EpisodeNo, Event};
 
@@ -69,11 +67,12 @@ pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
                 watch.memories.put(view.step, view, near);
             }
         }
-        Data::Trail { episode, step, cells } => {
-            if let Some(watch) = watching(state, episode) {
-                watch.game.trail = Some(Trail { episode, step, cells });
+        Data::Map(map) => {
+            if let Some(watch) = watching(state, map.episode) {
+                watch.game.map = Some(map);
             }
         }
+        Data::Picture(ready) => state.pictures.take(ready),
         Data::Blame(blame) => {
             if let Some(watch) = watching(state, blame.episode) {
                 watch.memory.blame = Some(*blame);
@@ -106,6 +105,12 @@ pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
             state.say(Mood::Good, format!("{} is here", request.model));
             return vec![Effect::Start(request), Effect::ListRuns];
         }
+        Data::Theme { theme, names, reloaded } => {
+            let again = if reloaded { " (read anew)" } else { "" };
+            state.say(Mood::Info, format!("theme: {}{again}", theme.name()));
+            state.themes = names;
+            use_theme(state, *theme);
+        }
         Data::Note(text) => state.say(Mood::Good, text),
         Data::Failed(text) => {
             state.job = None;
@@ -121,10 +126,9 @@ fn watching(state: &mut State, episode: EpisodeNo) -> Option<&mut Watch> {
 }
 
 fn opened(state: &mut State, opened: Opened) -> Vec<Effect> {
-    let letters = state.theme.depth() < Depth::Ansi256;
     match &mut state.watch {
         Some(watch) if watch.path == opened.path => watch.reopen(opened),
-        _ => state.watch = Some(Box::new(Watch::new(opened, letters))),
+        _ => state.watch = Some(Box::new(Watch::new(opened))),
     }
     runs::shown(state);
     Vec::new()
