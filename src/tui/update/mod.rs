@@ -169,6 +169,23 @@ pub(super) fn use_theme(state: &mut State, theme: Theme) {
         watch.memory.open.key = None;
         watch.scaffold.open.key = None;
     }
+    // A prompt that is open was coloured when it was opened.
+    let at = state
+        .overlays
+        .iter()
+        .position(|overlay| matches!(overlay, Overlay::Inspector(_)));
+    if let Some(at) = at
+        && let Overlay::Inspector(old) = state.overlays.remove(at)
+    {
+        let open = match watch::inspect_beside(state, &old, 0) {
+            Some(mut open) => {
+                (open.part, open.scroll) = (old.part, old.scroll);
+                Box::new(open)
+            }
+            None => old,
+        };
+        state.overlays.insert(at, Overlay::Inspector(open));
+    }
 }
 
 /// Back, then out; asks if a run is being played.

@@ -2,10 +2,10 @@
 
 use crate::tui::keymap::Action;
 use crate::tui::layout::{self, Pane};
-use crate::tui::state::State;
-use crate::tui::stream;
 use crate::tui::panels::game;
 use crate::tui::panes::GameView;
+use crate::tui::state::State;
+use crate::tui::stream;
 use crate::tui::watch::Watch;
 use crate::tui::widgets::list::Scroll;
 use crate::tui::widgets::map;
