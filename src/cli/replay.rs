@@ -19,7 +19,7 @@ pub(super) struct Args {
     /// Step to begin with
     #[arg(long)]
     step: Option<u32>,
-    /// Colours: dark, light, colorblind
+    /// Colours: name or path of a theme (dark, light, colorblind, monochrome, or your own)
     #[arg(long)]
     theme: Option<String>,
 }

@@ -12,7 +12,7 @@ use crate::tui::{self, Farewell, Open, Start};
 pub(super) struct Args {
     #[command(flatten)]
     plan: PlanArgs,
-    /// Colours: dark, light, colorblind
+    /// Colours: name or path of a theme (dark, light, colorblind, monochrome, or your own)
     #[arg(long)]
     theme: Option<String>,
 }

@@ -227,7 +227,10 @@ pub(super) fn listen(events: &Sender<Event>, hints: Option<Hints>) -> Result<Opt
             if let Some(hints) = hints
                 && begun.recv().is_ok()
             {
-                terminal::hear(hints, &keys);
+                terminal::hear(hints, |event| {
+                    // A screen that is gone hears nothing.
+                    let _ = keys.send(event);
+                });
             }
             while let Ok(event) = term::read() {
                 let event = match event {

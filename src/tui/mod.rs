@@ -6,6 +6,7 @@
 //!
 //! To add a panel: a file in `panels`, its rectangle in `layout`, its keys in `keymap/table.rs`.
 
+mod abilities;
 mod app;
 pub mod bench;
 mod blame;
@@ -47,6 +48,7 @@ use crate::config::Workspace;
 use crate::store::StoreError;
 use crate::types::{EpisodeNo, StepNo};
 
+pub use abilities::{Abilities, LEAST_SIZE, PicturesFound, abilities};
 pub use export::Format;
 pub use pace::{Pace, paced};
 pub use screenshot::{Shot, ShotScreen, shoot};

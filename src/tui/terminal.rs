@@ -116,7 +116,7 @@ pub(super) fn cell() -> Option<(u16, u16)> {
 /// Reads the answers to the question what the terminal can show. Keys among them are passed on.
 /// The library's own reader must not have begun: both read from the same place.
 #[cfg(unix)]
-pub(super) fn hear(hints: Hints, events: &Sender<Event>) {
+pub(super) fn hear(hints: Hints, mut tell: impl FnMut(Event)) {
     use rustix::termios::{OptionalActions, SpecialCodeIndex, tcgetattr, tcsetattr};
     let input = std::io::stdin();
     // A read shall come back after a tenth of a second, also with nothing.
@@ -133,20 +133,18 @@ pub(super) fn hear(hints: Hints, events: &Sender<Event>) {
             Ok(piece[..count].to_vec())
         };
         // What cannot be read now, the library's reader will stumble over and tell.
-        let _ = probe::listen(hints, read, cell(), |event| {
-            let _ = events.send(event);
-        });
+        let _ = probe::listen(hints, read, cell(), &mut tell);
     }
     let _ = wait(1, 0);
     // The library hears of a new size only from now on.
     if let Ok((columns, rows)) = ratatui::crossterm::terminal::size() {
-        let _ = events.send(Event::Resize(columns, rows));
+        tell(Event::Resize(columns, rows));
     }
 }
 
 /// There is no such thing here.
 #[cfg(not(unix))]
-pub(super) fn hear(_: Hints, _: &Sender<Event>) {}
+pub(super) fn hear(_: Hints, _: impl FnMut(Event)) {}
 
 /// Text for the clipboard (OSC 52), also through tmux where it allows that.
 pub(super) fn copy(text: &str) -> std::io::Result<()> {
