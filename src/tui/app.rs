@@ -17,7 +17,7 @@ use super::data::{Data, Effect, Event};
 use super::edge::{Edge, Left};
 use super::export::{Format, export};
 use super::pictures::Wire;
-use super::pictures::probe::{self, Hints};
+use super::pictures::probe::{self, Hints, Late};
 use super::state::{Mood, State};
 use super::{TuiError, panels, terminal, update, view};
 
@@ -232,15 +232,19 @@ pub(super) fn listen(events: &Sender<Event>, hints: Option<Hints>) -> Result<Opt
                     let _ = keys.send(event);
                 });
             }
+            let mut late = Late::default();
             while let Ok(event) = term::read() {
-                let event = match event {
-                    term::Event::Key(key) => Event::Key(key),
-                    term::Event::Paste(text) => Event::Paste(text),
-                    term::Event::Resize(columns, rows) => Event::Resize(columns, rows),
+                let events = match event {
+                    term::Event::Key(key) if hints.is_some() => late.sift(key).into_iter().map(Event::Key).collect(),
+                    term::Event::Key(key) => vec![Event::Key(key)],
+                    term::Event::Paste(text) => vec![Event::Paste(text)],
+                    term::Event::Resize(columns, rows) => vec![Event::Resize(columns, rows)],
                     _ => continue,
                 };
-                if keys.send(event).is_err() {
-                    return;
+                for event in events {
+                    if keys.send(event).is_err() {
+                        return;
+                    }
                 }
             }
             // The terminal is gone.

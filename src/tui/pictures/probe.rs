@@ -7,6 +7,8 @@
 use std::time::{Duration, Instant};
 
 use super::{Choice, Graphics, USUAL_CELL, Wire, encode, keys};
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
 use crate::tui::data::Event;
 use crate::tui::theme::Depth;
 
@@ -200,6 +202,49 @@ pub(in crate::tui) fn listen(
     result
 }
 
+/// Takes an answer that comes after patience is over out of the keys: the library reads kitty's as
+/// Alt-_ `G` … Alt-\\. What only begins like one is passed on.
+#[derive(Debug, Default)]
+pub(in crate::tui) struct Late {
+    held: Vec<KeyEvent>,
+}
+
+impl Late {
+    /// Bytes of an answer at most.
+    const MOST: usize = 64;
+
+    /// The keys to pass on when this one comes.
+    pub(in crate::tui) fn sift(&mut self, key: KeyEvent) -> Vec<KeyEvent> {
+        let alt = |c| key.code == KeyCode::Char(c) && key.modifiers.contains(KeyModifiers::ALT);
+        match self.held.len() {
+            0 if alt('_') => {
+                self.held.push(key);
+                Vec::new()
+            }
+            0 => vec![key],
+            _ if alt('\\') => {
+                self.held.clear();
+                Vec::new()
+            }
+            count => {
+                self.held.push(key);
+                let fits = match (count, key.code) {
+                    (1, code) => code == KeyCode::Char('G'),
+                    (2, code) => code == KeyCode::Char('i'),
+                    (3, code) => code == KeyCode::Char('='),
+                    (Self::MOST.., _) => false,
+                    (_, code) => matches!(code, KeyCode::Char(_)),
+                };
+                if fits {
+                    Vec::new()
+                } else {
+                    std::mem::take(&mut self.held)
+                }
+            }
+        }
+    }
+}
+
 /// Whether tmux lets programs talk to the terminal behind it.
 pub(in crate::tui) fn tmux_passes() -> bool {
     let shown = std::process::Command::new("tmux")
@@ -277,6 +322,28 @@ mod tests {
     fn an_esc_that_stands_alone_is_a_key() {
         let (keys, _) = heard(NONE, &[b"\x1b", b"", b"x", b"\x1b[?1c"]);
         assert_eq!(keys, ["Esc", "x"]);
+    }
+
+    #[test]
+    fn a_late_answer_is_no_keys() {
+        let key = |c, alt| {
+            let modifiers = if alt { KeyModifiers::ALT } else { KeyModifiers::NONE };
+            KeyEvent::new(KeyCode::Char(c), modifiers)
+        };
+        let mut late = Late::default();
+        let mut passed = |text: &str, alt: &str| -> String {
+            let keys = text.chars().map(|c| key(c, false)).collect::<Vec<_>>();
+            let mut all = vec![key(alt.chars().next().unwrap(), true)];
+            all.extend(keys);
+            all.push(key('\\', true));
+            all.push(key('q', false));
+            let keys = all.into_iter().flat_map(|key| late.sift(key));
+            keys.filter_map(|key| key.code.as_char()).collect()
+        };
+        assert_eq!(passed("Gi=31;OK", "_"), "q");
+        assert_eq!(passed("jk", "_"), "_jk\\q");
+        assert_eq!(passed("Gj", "_"), "_Gj\\q");
+        assert_eq!(passed("Gi=31;OK", "x"), "xGi=31;OK\\q");
     }
 
     #[test]
