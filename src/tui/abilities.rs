@@ -49,7 +49,7 @@ pub fn abilities() -> Abilities {
 }
 
 fn pictures_found(is_terminal: bool, depth: Depth) -> PicturesFound {
-    let wish = std::env::var("AUTOMEM_PICTURES").unwrap_or_default();
+    let wish = pictures::wish();
     let choice = match pictures::choice(&wish) {
         Ok(choice) => choice,
         Err(wrong) => return PicturesFound::NotAsked(format!("AUTOMEM_PICTURES: {wrong}")),

@@ -128,8 +128,7 @@ pub fn run(start: Start) -> Result<Farewell, TuiError> {
     let themes = Themes::of(&start.workspace);
     let theme = chosen(&themes, start.theme)?;
     let (sender, events) = app::queue();
-    let wish = std::env::var("AUTOMEM_PICTURES").unwrap_or_default();
-    let choice = pictures::choice(&wish).map_err(TuiError::Pictures)?;
+    let choice = pictures::choice(&pictures::wish()).map_err(TuiError::Pictures)?;
     let get = |name: &str| std::env::var(name).unwrap_or_default();
     let hints = pictures::probe::hints(choice, theme.terminal(), get, pictures::probe::tmux_passes);
     let (mut state, effects, playing) = begin(start.open, theme);
