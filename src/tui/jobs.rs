@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
 
-use super::data::{Data, DiffLine, Event, Place, RunEntry, RunState, ScaffoldDiff, SearchNews, StartRequest, ThemeRequest};
+use super::data::{
+    Data, DiffLine, Event, Place, RunEntry, RunState, ScaffoldDiff, SearchNews, StartRequest, ThemeRequest,
+};
 use super::pace::{Pace, paced};
 use super::theme::{ThemeError, Themes};
 use crate::agent::{self, RunHandle, RunPlan};

@@ -11,8 +11,8 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
 use super::blame::Fold;
-use super::track::Track;
 use super::data::{Data, Effect, Event, LoadRequest, MemoryView, Opened, Timeline};
+use super::track::Track;
 use crate::store::{Reader, StoreError};
 use crate::types::{EpisodeNo, StepNo, StepRecord};
 

@@ -94,6 +94,20 @@ fn every_place_draws_in_every_theme_and_size() {
 }
 
 #[test]
+fn the_hints_and_their_key_survive_every_width() {
+    for columns in (60..=320).step_by(3) {
+        for state in [
+            testing::watching((columns, 24), 60, 23),
+            testing::listing((columns, 40), testing::entries()),
+        ] {
+            let screen = text(&state);
+            let last = screen.lines().last().unwrap();
+            assert!(last.ends_with("? keys"), "{columns} columns: {last}");
+        }
+    }
+}
+
+#[test]
 fn every_place_draws_at_every_depth() {
     for (what, mut state, word) in places((80, 24)) {
         for theme in THEMES {

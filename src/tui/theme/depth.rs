@@ -2,6 +2,8 @@
 //!
 //! Owns palettes and contrast. Must not know what a colour means.
 
+use std::sync::LazyLock;
+
 use ratatui::style::Color;
 
 use super::Rgb;
@@ -123,13 +125,21 @@ pub(super) fn contrast(a: Rgb, b: Rgb) -> f32 {
     (a.max(b) + 0.05) / (a.min(b) + 0.05)
 }
 
+/// A part of a colour as light; a table, since letters ask for it cell by cell.
 fn linear(value: u8) -> f32 {
-    let value = f32::from(value) / 255.0;
-    if value <= 0.040_45 {
-        value / 12.92
-    } else {
-        ((value + 0.055) / 1.055).powf(2.4)
-    }
+    static LIGHT: LazyLock<Vec<f32>> = LazyLock::new(|| {
+        (0..=255u8)
+            .map(|value| {
+                let value = f32::from(value) / 255.0;
+                if value <= 0.040_45 {
+                    value / 12.92
+                } else {
+                    ((value + 0.055) / 1.055).powf(2.4)
+                }
+            })
+            .collect()
+    });
+    LIGHT.get(usize::from(value)).copied().unwrap_or(1.0)
 }
 
 fn luminance((r, g, b): Rgb) -> f32 {
@@ -151,7 +161,10 @@ fn oklab((r, g, b): Rgb) -> [f32; 3] {
 }
 
 fn distance(a: Rgb, b: Rgb) -> f32 {
-    let (a, b) = (oklab(a), oklab(b));
+    apart(oklab(a), oklab(b))
+}
+
+fn apart(a: [f32; 3], b: [f32; 3]) -> f32 {
     a.iter().zip(&b).map(|(a, b)| (a - b).powi(2)).sum()
 }
 
@@ -192,9 +205,15 @@ pub(super) fn indexed(number: u8) -> Rgb {
 
 /// The nearest of the 240 fixed colours that satisfies `wanted`.
 fn nearest256(rgb: Rgb, wanted: impl Fn(Rgb) -> bool) -> Option<u8> {
-    (16..=255u8)
-        .filter(|number| wanted(indexed(*number)))
-        .min_by(|a, b| distance(indexed(*a), rgb).total_cmp(&distance(indexed(*b), rgb)))
+    static FIXED: LazyLock<Vec<(u8, [f32; 3])>> =
+        LazyLock::new(|| (16..=255).map(|number| (number, oklab(indexed(number)))).collect());
+    let lab = oklab(rgb);
+    FIXED
+        .iter()
+        .filter(|(number, _)| wanted(indexed(*number)))
+        .map(|(number, other)| (*number, apart(*other, lab)))
+        .min_by(|a, b| a.1.total_cmp(&b.1))
+        .map(|(number, _)| number)
 }
 
 /// A colour as paint: near to it, whatever stands beside it. Cheap: pictures ask for every pixel.
