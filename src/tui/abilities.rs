@@ -64,8 +64,9 @@ fn pictures_found(is_terminal: bool, depth: Depth) -> PicturesFound {
         return PicturesFound::NotAsked("this is not a terminal".to_owned());
     }
     let get = |name: &str| std::env::var(name).unwrap_or_default();
-    let Some(hints) = probe::hints(choice, depth, get, probe::tmux_passes) else {
-        return PicturesFound::NotAsked("too few colours, or tmux or screen that passes nothing through".to_owned());
+    let hints = match probe::hints(choice, depth, get, probe::tmux_passes) {
+        Ok(hints) => hints,
+        Err(why) => return PicturesFound::NotAsked(why.to_owned()),
     };
     let mut found = None;
     if term::enable_raw_mode().is_ok() {

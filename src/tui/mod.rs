@@ -130,7 +130,7 @@ pub fn run(start: Start) -> Result<Farewell, TuiError> {
     let (sender, events) = app::queue();
     let choice = pictures::choice(&pictures::wish()).map_err(TuiError::Pictures)?;
     let get = |name: &str| std::env::var(name).unwrap_or_default();
-    let hints = pictures::probe::hints(choice, theme.terminal(), get, pictures::probe::tmux_passes);
+    let hints = pictures::probe::hints(choice, theme.terminal(), get, pictures::probe::tmux_passes).ok();
     let (mut state, effects, playing) = begin(start.open, theme);
     state.pictures = pictures::Pictures::new(choice, terminal::cell());
     state.themes = themes.names();

@@ -115,12 +115,12 @@ fn report(findings: &[Finding]) -> String {
             State::Broken => "BROKEN",
         };
         out.push_str(&format!(
-            "  {sign}  {:<16} {}\n",
+            "  {sign}  {:<18} {}\n",
             sanitize(&finding.name),
             sanitize(&finding.said)
         ));
         if let Some(fix) = &finding.fix {
-            out.push_str(&format!("          {:<16} fix: {}\n", "", sanitize(fix)));
+            out.push_str(&format!("          {:<18} fix: {}\n", "", sanitize(fix)));
         }
     }
     let count = |state| findings.iter().filter(|finding| finding.state == state).count();

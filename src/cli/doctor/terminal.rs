@@ -126,9 +126,9 @@ pub(super) fn tmux(option: impl Fn(&str) -> Option<String>) -> Vec<Finding> {
     );
     check(
         "set-clipboard",
-        &|value| matches!(value, "on" | "external"),
+        &|value| value == "on",
         State::Warn,
-        "Y cannot copy to the clipboard",
+        "tmux does not pass on what Y copies",
         "in ~/.tmux.conf: set -s set-clipboard on",
     );
     check(
@@ -217,7 +217,7 @@ mod tests {
             let value = match name {
                 "allow-passthrough" => "off",
                 "escape-time" => "500",
-                "set-clipboard" => "external",
+                "set-clipboard" => "on",
                 "focus-events" => "off",
                 "default-terminal" => "screen",
                 "terminal-features" => "xterm*:clipboard",

@@ -26,14 +26,14 @@ pub(in crate::tui) struct Hints {
     tmux: bool,
 }
 
-/// Whether the terminal is to be asked, and what its variables say before (`get`). `passes` tells whether tmux lets
+/// What the terminal's variables (`get`) say before it is asked, or why it is not. `passes` tells whether tmux lets
 /// pictures through; it is asked only inside tmux.
 pub(in crate::tui) fn hints(
     choice: Choice,
     depth: Depth,
     get: impl Fn(&str) -> String,
     passes: impl FnOnce() -> bool,
-) -> Option<Hints> {
+) -> Result<Hints, &'static str> {
     const INLINE: &[&str] = &[
         "iTerm",
         "WezTerm",
@@ -44,15 +44,21 @@ pub(in crate::tui) fn hints(
         "rio",
         "WarpTerminal",
     ];
-    if choice != Choice::Auto || depth < Depth::Ansi256 {
-        return None;
+    if choice != Choice::Auto {
+        return Err("another way was chosen");
+    }
+    if depth < Depth::Ansi256 {
+        return Err("fewer than 256 colours");
     }
     let (term, program) = (get("TERM"), get("TERM_PROGRAM"));
     let inside = !get("TMUX").is_empty() || term.starts_with("tmux") || program == "tmux";
-    if term.starts_with("screen") && !inside || inside && !passes() {
-        return None;
+    if term.starts_with("screen") && !inside {
+        return Err("GNU screen passes none through");
     }
-    Some(Hints {
+    if inside && !passes() {
+        return Err("tmux passes none through (allow-passthrough is off)");
+    }
+    Ok(Hints {
         only_inline: !get("WEZTERM_EXECUTABLE").is_empty() || !get("KONSOLE_VERSION").is_empty(),
         inline: !inside
             && (INLINE.iter().any(|name| program.contains(name))
@@ -355,17 +361,17 @@ mod tests {
             };
             hints(Choice::Auto, Depth::True, get, || passes)
         };
-        assert_eq!(with(&[("TERM", "xterm-256color")], false), Some(NONE));
-        assert_eq!(with(&[("TERM", "screen-256color")], true), None);
-        assert_eq!(with(&[("TERM", "tmux-256color"), ("TMUX", "/tmp/x")], false), None);
+        assert_eq!(with(&[("TERM", "xterm-256color")], false), Ok(NONE));
+        assert!(with(&[("TERM", "screen-256color")], true).is_err());
+        assert!(with(&[("TERM", "tmux-256color"), ("TMUX", "/tmp/x")], false).is_err());
         assert!(
             with(&[("TERM", "screen-256color"), ("TMUX", "/tmp/x")], true)
                 .unwrap()
                 .tmux
         );
         assert!(with(&[("TERM_PROGRAM", "iTerm.app")], false).unwrap().inline);
-        assert_eq!(hints(Choice::Off, Depth::True, |_: &str| String::new(), || true), None);
-        assert_eq!(hints(Choice::Auto, Depth::Mono, |_: &str| String::new(), || true), None);
+        assert!(hints(Choice::Off, Depth::True, |_: &str| String::new(), || true).is_err());
+        assert!(hints(Choice::Auto, Depth::Mono, |_: &str| String::new(), || true).is_err());
         assert!(question(with(&[("TMUX", "x")], true).unwrap()).starts_with("\u{1b}Ptmux;"));
     }
 }

@@ -95,12 +95,16 @@ fn every_place_draws_in_every_theme_and_size() {
 
 #[test]
 fn the_hints_and_their_key_survive_every_width() {
+    let mut states = [
+        testing::watching((60, 24), 60, 23),
+        testing::listing((60, 40), testing::entries()),
+    ];
     for columns in (60..=320).step_by(3) {
-        for state in [
-            testing::watching((columns, 24), 60, 23),
-            testing::listing((columns, 40), testing::entries()),
-        ] {
-            let screen = text(&state);
+        for state in &mut states {
+            let rows = state.size.1;
+            update(state, Event::Resize(columns, rows));
+            settle(state);
+            let screen = text(state);
             let last = screen.lines().last().unwrap();
             assert!(last.ends_with("? keys"), "{columns} columns: {last}");
         }
