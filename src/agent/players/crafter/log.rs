@@ -235,7 +235,7 @@ fn remark(action: &str, moved: bool, now: &Observation, events: &[&str]) -> Stri
 }
 
 /// How far apart two places of a kind are at least to be noted both; `None` for what is not noted.
-pub(super) fn spacing(tile: u8) -> Option<i32> {
+fn spacing(tile: u8) -> Option<i32> {
     match tile {
         tiles::COAL | tiles::IRON | tiles::DIAMOND | tiles::TABLE | tiles::FURNACE => Some(2),
         tiles::TREE => Some(4),
@@ -253,23 +253,36 @@ fn note_places(pen: &mut Pen, step: u32, memory: &Memory, note: &MapNote, now: &
             &format!("region seen at ({},{}) [{step}]", region.0, region.1),
         );
     }
-    for place in &memory.places {
-        let (dx, dy) = ((place.pos.0 - note.pos.0).abs(), (place.pos.1 - note.pos.1).abs());
+    for place in places_gone(memory, note.pos, now) {
+        pen.append(notes::PLACES, &place.write_gone(step));
+    }
+    for place in places_new(step, memory, note.pos, now) {
+        pen.append(notes::PLACES, &place.write());
+    }
+}
+
+/// Known places that are in sight and not there any more.
+pub(super) fn places_gone(memory: &Memory, pos: Cell, now: &Observation) -> Vec<Place> {
+    let is_gone = |place: &&Place| {
+        let (dx, dy) = ((place.pos.0 - pos.0).abs(), (place.pos.1 - pos.1).abs());
         let nearest = now.distance(place.tile);
-        let is_gone = if place.is_exact {
+        if place.is_exact {
             dx <= 4 && dy <= 3 && nearest > dx + dy
         } else {
             dx + dy <= 2 && nearest > 4
-        };
-        if is_gone {
-            pen.append(notes::PLACES, &place.write_gone(step));
         }
-    }
+    };
+    memory.places.iter().filter(is_gone).copied().collect()
+}
+
+/// Places in sight that are worth noting and not known yet.
+pub(super) fn places_new(step: u32, memory: &Memory, pos: Cell, now: &Observation) -> Vec<Place> {
+    let mut new = Vec::new();
     for seen in &now.seen {
         let Some(spacing) = spacing(seen.tile) else { continue };
         let place = Place {
             tile: seen.tile,
-            pos: likely_cell(note.pos, seen),
+            pos: likely_cell(pos, seen),
             is_exact: seen.is_straight() && !is_creature(seen.tile),
             step,
         };
@@ -279,13 +292,14 @@ fn note_places(pen: &mut Pen, step: u32, memory: &Memory, note: &MapNote, now: &
             other.tile == place.tile && is_better && distance(other.pos, place.pos) <= apart
         });
         if !known {
-            pen.append(notes::PLACES, &place.write());
+            new.push(place);
         }
     }
+    new
 }
 
 /// The cell of something in view: exact on a straight line, else the middle of where it can be.
-pub(super) fn likely_cell(from: Cell, seen: &Seen) -> Cell {
+fn likely_cell(from: Cell, seen: &Seen) -> Cell {
     let (sx, sy) = seen.toward;
     let (dx, dy) = match (sx, sy) {
         (_, 0) => (seen.distance, 0),

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use super::prompt::{Cell, Seen, is_ground, tile};
+use super::prompt::{Cell, Seen, tile};
 use crate::env::crafter::{ACHIEVEMENTS, ITEMS, tiles};
 
 /// Where it is and what stands around, a line each time that changes.
@@ -64,8 +64,6 @@ pub(super) struct Memory {
     pub(super) achieved: u32,
     pub(super) places: Vec<Place>,
     pub(super) regions: Vec<Cell>,
-    /// Cells of a keyed map.
-    pub(super) cells: Vec<(Cell, u8)>,
 }
 
 /// `[12] (3,-2) facing north=tree: tree 1N, water 4NE`
@@ -121,32 +119,11 @@ impl Memory {
                 // What is told of a step last is told in full.
                 memory.map.retain(|other| other.step != note.step);
                 memory.map.push(note);
-            } else if let Some((cell, what)) = read_keyed(line) {
-                memory.add_cell(cell, what);
+            } else if let Some(place) = read_keyed(line) {
+                memory.hold(place);
             }
         }
         memory
-    }
-
-    /// A line of the keyed map: a tile, or a guess where it is.
-    fn add_cell(&mut self, pos: Cell, what: &str) {
-        let name = what.trim_end_matches('?');
-        let is_exact = name.len() == what.len();
-        let kind = tile(name);
-        if kind == tiles::NOTHING {
-            return;
-        }
-        if is_exact {
-            self.cells.push((pos, kind));
-        }
-        if !is_ground(kind) {
-            self.places.push(Place {
-                tile: kind,
-                pos,
-                is_exact,
-                step: 0,
-            });
-        }
     }
 
     fn add_place(&mut self, left: &str, right: &str, is_exact: bool) {
@@ -162,10 +139,15 @@ impl Memory {
             is_exact,
             step: read_step(rest).unwrap_or(0),
         };
-        // What is known exactly takes the place of guesses.
+        self.hold(place);
+    }
+
+    /// What is known exactly takes the place of guesses.
+    fn hold(&mut self, place: Place) {
         self.places.retain(|other| {
-            let is_same = other.tile == place.tile && (other.pos == pos || (is_exact && !other.is_exact));
-            !is_same || distance(other.pos, pos) > 3
+            let is_same =
+                other.tile == place.tile && (other.pos == place.pos || (place.is_exact && !other.is_exact));
+            !is_same || distance(other.pos, place.pos) > 3
         });
         self.places.push(place);
     }
@@ -327,7 +309,7 @@ fn read_cell(text: &str) -> Option<(Cell, &str)> {
 }
 
 /// Reads `3,-2 tree`, as it stands in a keyed map and in what operations show of it.
-fn read_keyed(line: &str) -> Option<(Cell, &str)> {
+fn read_keyed(line: &str) -> Option<Place> {
     let line = line.trim_start();
     // Operations may put the line's number before it.
     let line = match line.split_once(": ") {
@@ -336,7 +318,13 @@ fn read_keyed(line: &str) -> Option<(Cell, &str)> {
     };
     let (cell, what) = line.split_once(' ')?;
     let (x, y) = cell.split_once(',')?;
-    Some(((x.parse().ok()?, y.parse().ok()?), what.trim()))
+    let place = Place {
+        tile: tile(what.trim()),
+        pos: (x.parse().ok()?, y.parse().ok()?),
+        is_exact: true,
+        step: 0,
+    };
+    (place.tile != tiles::NOTHING).then_some(place)
 }
 
 /// Reads ` [12]`.

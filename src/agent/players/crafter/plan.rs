@@ -78,7 +78,7 @@ impl<'a> Mind<'a> {
         let pos = memory.position();
         let mut mind = Self {
             now: &prompt.observation,
-            atlas: Atlas::draw(&memory.cells, &memory.map, pos, &prompt.observation),
+            atlas: Atlas::draw(&memory.map, pos, &prompt.observation),
             step: prompt.step,
             pos,
             facing: memory.map.last().map_or((0, 1), |note| note.facing),
