@@ -40,11 +40,17 @@ fn times(terminal: &Terminal, text: &str) -> usize {
 #[test]
 fn a_kitty_gets_pictures_after_the_first_frame_and_no_key_is_lost() {
     let home = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(home.path().join("workspace/runs")).unwrap();
+    scripted_run(home.path(), "workspace/runs/run.db", "42", 20);
     // Three keys arrive in one piece with the answer: the help opens, and its filter is typed.
     let answer = format!("?z{KITTY}o");
-    let mut terminal = replay(home.path(), (160, 48), &[], &[(LAST, &answer)]);
+    let mut terminal = Terminal::start_as(home.path(), &[], (160, 48), &[], &[(LAST, &answer)]);
     terminal.wait_for("› zo");
     terminal.send("\u{1b}");
+    terminal.wait_until("the list", |screen| {
+        !screen.contains("› zo") && screen.contains("crafter-v0")
+    });
+    terminal.send("\r");
     let asked = terminal.wait_raw("\u{1b}_Gi=31");
     let drawn = terminal.wait_raw("automem");
     assert!(drawn < asked, "the first frame comes first");
@@ -119,7 +125,7 @@ fn a_terminal_that_does_not_answer_gets_half_blocks_and_its_keys_count_at_once()
     step_is(&mut terminal, 7);
     assert!(terminal.screen().contains('▀'));
     // Long after patience is over keys still come.
-    std::thread::sleep(std::time::Duration::from_millis(1200));
+    std::thread::sleep(std::time::Duration::from_millis(2300));
     // An answer that comes too late is no keys: a `G` would go to the end.
     terminal.send(KITTY);
     terminal.send("\u{1b}[C");

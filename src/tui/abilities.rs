@@ -36,7 +36,7 @@ pub enum PicturesFound {
 /// The least size the screens need.
 pub const LEAST_SIZE: (u16, u16) = super::layout::LEAST;
 
-/// Finds out. Takes up to a second where the terminal does not answer.
+/// Finds out. Takes two seconds where the terminal does not answer.
 pub fn abilities() -> Abilities {
     let is_terminal = terminal::is_terminal();
     let depth = Depth::detect();

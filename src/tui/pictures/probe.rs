@@ -13,7 +13,7 @@ use crate::tui::data::Event;
 use crate::tui::theme::Depth;
 
 /// How long an answer may take. Nothing waits for it.
-const PATIENCE: Duration = Duration::from_millis(1000);
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What the environment says before the terminal is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
