@@ -265,7 +265,7 @@ fn the_script_sees_memory_as_it_is() {
     let mut files = MemoryFiles::new();
     files.insert("a.txt".into(), "one\n".into());
     let mut hooks = Hooks::new(script, quick(), Map::new(), &files);
-    let mut seen = |hooks: &mut Hooks| match hooks.call("log", Map::new()).unwrap().remove(0) {
+    let seen = |hooks: &mut Hooks| match hooks.call("log", Map::new()).unwrap().remove(0) {
         HookEffect::Note { text } => text,
         other => panic!("{other:?}"),
     };

@@ -63,10 +63,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
             print_text(&reference())?;
             Ok(ExitCode::SUCCESS)
         }
-        Verb::Show { json, .. } => show(&checked(Settings::load(&workspace)?)?, json),
+        Verb::Show { json, .. } => show(&checked(Settings::load(&workspace)?, &workspace)?, json),
         Verb::Path { json } => path(&workspace, json),
         Verb::Check { file, json } => check(file.as_deref(), &workspace, json),
-        Verb::Keys { json } => keys(&checked(Settings::load(&workspace)?)?.settings, json),
+        Verb::Keys { json } => keys(&checked(Settings::load(&workspace)?, &workspace)?.settings, json),
     }
 }
 
@@ -80,11 +80,11 @@ pub(super) fn for_screen(workspace: &Workspace, theme: Option<String>) -> anyhow
         keys.map_err(SettingsError::Invalid)?;
         return Ok(resolved.settings);
     }
-    Ok(checked(resolved)?.settings)
+    Ok(checked(resolved, workspace)?.settings)
 }
 
-fn checked(resolved: Resolved) -> Result<Resolved, SettingsError> {
-    let problems = tui::check(&resolved);
+fn checked(resolved: Resolved, workspace: &Workspace) -> Result<Resolved, SettingsError> {
+    let problems = tui::check(&resolved, workspace);
     if problems.is_empty() {
         Ok(resolved)
     } else {
@@ -151,7 +151,7 @@ fn check(file: Option<&Path>, workspace: &Workspace, as_json: bool) -> anyhow::R
         None => Settings::load(workspace),
     };
     let problems = match loaded {
-        Ok(resolved) => tui::check(&resolved),
+        Ok(resolved) => tui::check(&resolved, workspace),
         Err(error) => error.problems(),
     };
     let ok = problems.is_empty();

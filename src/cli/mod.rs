@@ -4,10 +4,13 @@
 
 mod bench;
 mod blame;
+mod completions;
 mod config;
+mod doctor;
 mod env;
 mod export;
 mod interrupt;
+mod man;
 mod memory;
 mod model;
 mod output;
@@ -76,6 +79,12 @@ verbs! {
     Env => env,
     /// Measure the program on this machine
     Bench => bench,
+    /// What this terminal, machine and workspace offer; what is wrong, and how to mend it
+    Doctor => doctor,
+    /// Print completions for a shell
+    Completions => completions,
+    /// Print the manual, or write all its pages into a folder
+    Man => man,
 }
 
 /// Watch an LLM agent play long games while it manages its own memory files.
@@ -84,6 +93,11 @@ verbs! {
 struct Cli {
     #[command(subcommand)]
     verb: Option<Verb>,
+}
+
+/// The whole command line as data.
+fn command() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
 }
 
 /// Parses the arguments and runs the verb. Exit codes: 0 done, 1 failed, 2 wrong use.

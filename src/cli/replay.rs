@@ -19,7 +19,7 @@ pub(super) struct Args {
     /// Step to begin with
     #[arg(long)]
     step: Option<u32>,
-    /// Colour theme [default: theme of config.toml, dark]
+    /// Colours: name or path of a theme (dark, light, colorblind, monochrome, or your own) [default: theme of config.toml, dark]
     #[arg(long)]
     theme: Option<String>,
 }

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 
 use super::output;
 use crate::config::Workspace;
-use crate::tui::{self, Format, Shot, ShotScreen};
+use crate::tui::{self, Depth, Format, Shot, ShotScreen};
 use crate::types::{EpisodeNo, StepNo};
 
 /// Arguments of `automem screenshot`.
@@ -27,10 +27,13 @@ pub(super) struct Args {
     /// Columns and rows
     #[arg(long, default_value = "160x48", value_parser = size)]
     size: (u16, u16),
-    /// Form
-    #[arg(long, default_value = "txt", value_parser = ["txt", "ansi", "svg"])]
-    format: String,
-    /// Colours: dark, light, colorblind
+    /// Form; without it the ending of `--out` decides, else txt
+    #[arg(long, value_parser = ["txt", "ansi", "svg"])]
+    format: Option<String>,
+    /// How many colours the terminal would have
+    #[arg(long, default_value = "true", value_parser = ["true", "256", "16", "none"])]
+    colors: String,
+    /// Colours: name or path of a theme (dark, light, colorblind, monochrome, or your own)
     #[arg(long, default_value = "dark")]
     theme: String,
     /// The pane that has the focus
@@ -39,6 +42,9 @@ pub(super) struct Args {
     /// What the game pane shows
     #[arg(long, value_parser = ["agent", "map", "text"])]
     view: Option<String>,
+    /// How the game is drawn: halfblocks, letters, mono
+    #[arg(long, value_parser = ["halfblocks", "letters", "mono"])]
+    pictures: Option<String>,
     /// Write to this file instead of stdout
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -63,7 +69,18 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         step: StepNo(args.step),
         screen,
         size: args.size,
-        format: Format::of_name(&format!("x.{}", args.format)),
+        format: match (&args.format, &args.out) {
+            (Some(format), _) => Format::of_name(&format!("x.{format}")),
+            (None, Some(out)) => Format::of_name(&out.to_string_lossy()),
+            (None, None) => Format::Text,
+        },
+        colors: match args.colors.as_str() {
+            "256" => Depth::Ansi256,
+            "16" => Depth::Ansi16,
+            "none" => Depth::Mono,
+            _ => Depth::True,
+        },
+        pictures: args.pictures,
         theme: args.theme,
         pane: args.pane,
         view: args.view,

@@ -12,7 +12,7 @@ use crate::tui::{self, Farewell, Open, Start};
 pub(super) struct Args {
     #[command(flatten)]
     plan: PlanArgs,
-    /// Colour theme [default: theme of config.toml, dark]
+    /// Colours: name or path of a theme (dark, light, colorblind, monochrome, or your own) [default: theme of config.toml, dark]
     #[arg(long)]
     theme: Option<String>,
 }

@@ -7,7 +7,7 @@ mod settings;
 mod workspace;
 
 pub use settings::{
-    Colors, Entry, ExtraKeys, KeySetting, OPTIONS, OptionKind, OptionSpec, Origin, Pictures, PlayerSettings, Problem,
+    Colors, Entry, ExtraKeys, KeySetting, OPTIONS, OptionKind, OptionSpec, Origin, PlayerSettings, Problem,
     Resolved, RunSettings, RunsSettings, ServerSettings, Settings, SettingsError, SettingsFile, Speed, reference,
     sample,
 };

@@ -2,7 +2,7 @@
 //!
 //! Owns the order of these and the clock. Must not decide anything: that is `update`'s.
 
-use std::io::Stdout;
+use std::io::{Stdout, Write as _};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,12 +11,15 @@ use ratatui::Terminal;
 use ratatui::backend::{Backend, CrosstermBackend};
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event as term;
+use ratatui::layout::Rect;
 
 use super::data::{Data, Effect, Event};
 use super::edge::{Edge, Left};
 use super::export::{Format, export};
+use super::pictures::Wire;
+use super::pictures::probe::{self, Hints, Late};
 use super::state::{Mood, State};
-use super::{TuiError, terminal, update, view};
+use super::{TuiError, panels, terminal, update, view};
 
 /// Time between two frames at least.
 pub(super) const FRAME: Duration = Duration::from_millis(16);
@@ -35,11 +38,17 @@ pub(super) struct Canvas<B: Backend> {
     pub(super) terminal: Terminal<B>,
     /// Frames drawn so far.
     pub(super) frames: u64,
+    /// The picture that stands on the screen.
+    picture: Option<(Rect, Wire)>,
 }
 
 impl<B: Backend> Canvas<B> {
     pub(super) fn new(terminal: Terminal<B>) -> Self {
-        Self { terminal, frames: 0 }
+        Self {
+            terminal,
+            frames: 0,
+            picture: None,
+        }
     }
 
     /// Draws if something changed.
@@ -48,10 +57,30 @@ impl<B: Backend> Canvas<B> {
             return Ok(false);
         }
         state.redraw = false;
+        let wanted = panels::game::wanted(state);
+        let picture = wanted
+            .as_ref()
+            .and_then(|wanted| Some((wanted.area, state.pictures.ready(wanted)?.clone())));
+        let stands = picture.as_ref().map(|(area, ready)| (*area, ready.key.graphics.wire));
+        // A kitty takes its pictures away with the cells that hold them; other terminals keep
+        // pixels until everything is emptied.
+        if let Some((_, wire)) = self.picture
+            && self.picture != stands
+            && wire != Wire::Kitty
+        {
+            let size = self.terminal.size()?;
+            self.terminal.resize(Rect::new(0, 0, size.width, size.height))?;
+        }
+        self.picture = stands;
         self.terminal.draw(|frame| {
             let area = frame.area();
             state.size = (area.width, area.height);
             let cursor = view::draw(state, frame.buffer_mut());
+            if let Some((place, ready)) = &picture
+                && place.intersection(area) == *place
+            {
+                frame.render_widget(ratatui_image::Image::new(&ready.image), *place);
+            }
             if let Some(at) = cursor {
                 frame.set_cursor_position(at);
             }
@@ -68,6 +97,7 @@ pub(super) fn run(
     canvas: &mut Canvas<CrosstermBackend<Stdout>>,
     events: &Receiver<Event>,
     first: Vec<Effect>,
+    mut probe: Option<Probe>,
 ) -> Result<(), TuiError> {
     let mut drawn = Instant::now() - FRAME;
     let mut tick: Option<Instant> = None;
@@ -92,6 +122,9 @@ pub(super) fn run(
         if draw_at.is_some_and(|at| at <= now) {
             canvas.draw(state).map_err(TuiError::Terminal)?;
             drawn = Instant::now();
+            if let Some(probe) = probe.take() {
+                probe.ask().map_err(TuiError::Terminal)?;
+            }
             continue;
         }
         let wake = [draw_at, tick, edge.count_at()].into_iter().flatten().min();
@@ -152,6 +185,7 @@ fn here(left: Left, state: &mut State, canvas: &mut Canvas<CrosstermBackend<Stdo
         Left::Nothing | Left::Quit => {}
         Left::Suspend => {
             terminal::suspend(&mut canvas.terminal).map_err(TuiError::Terminal)?;
+            state.pictures.forget();
             state.redraw = true;
         }
         Left::Clear => {
@@ -170,9 +204,11 @@ fn here(left: Left, state: &mut State, canvas: &mut Canvas<CrosstermBackend<Stdo
 
 fn save(name: &str, state: &mut State) {
     let size = state.size;
-    let mut buf = Buffer::empty(ratatui::layout::Rect::new(0, 0, size.0, size.1));
+    let mut buf = Buffer::empty(Rect::new(0, 0, size.0, size.1));
     state.message = None;
+    state.pictures.hidden = true;
     view::draw(state, &mut buf);
+    state.pictures.hidden = false;
     let text = export(&buf, Format::of_name(name), &state.theme);
     match std::fs::write(name, text) {
         Ok(()) => state.say(Mood::Good, format!("saved {name}")),
@@ -183,28 +219,60 @@ fn save(name: &str, state: &mut State) {
     }
 }
 
-/// Starts the threads that turn keys and signals into events.
-pub(super) fn listen(events: &Sender<Event>) -> Result<(), TuiError> {
+/// The question what the terminal can show, to be asked when the first frame is on it.
+pub(super) struct Probe {
+    hints: Hints,
+    asked: Sender<()>,
+}
+
+impl Probe {
+    /// Asks, and lets the thread that reads keys listen for the answer.
+    fn ask(self) -> std::io::Result<()> {
+        let mut out = std::io::stdout();
+        out.write_all(probe::question(self.hints).as_bytes())?;
+        out.flush()?;
+        let _ = self.asked.try_send(());
+        Ok(())
+    }
+}
+
+/// Starts the threads that turn keys and signals into events. With hints the terminal will be
+/// asked what it can show.
+pub(super) fn listen(events: &Sender<Event>, hints: Option<Hints>) -> Result<Option<Probe>, TuiError> {
     let keys = events.clone();
+    let (asked, begun) = bounded(1);
     std::thread::Builder::new()
         .name("keys".into())
         .spawn(move || {
+            if let Some(hints) = hints
+                && begun.recv().is_ok()
+            {
+                terminal::hear(hints, |event| {
+                    // A screen that is gone hears nothing.
+                    let _ = keys.send(event);
+                });
+            }
+            let mut late = Late::default();
             while let Ok(event) = term::read() {
-                let event = match event {
-                    term::Event::Key(key) => Event::Key(key),
-                    term::Event::Paste(text) => Event::Paste(text),
-                    term::Event::Resize(columns, rows) => Event::Resize(columns, rows),
+                let events = match event {
+                    term::Event::Key(key) if hints.is_some() => late.sift(key).into_iter().map(Event::Key).collect(),
+                    term::Event::Key(key) => vec![Event::Key(key)],
+                    term::Event::Paste(text) => vec![Event::Paste(text)],
+                    term::Event::Resize(columns, rows) => vec![Event::Resize(columns, rows)],
                     _ => continue,
                 };
-                if keys.send(event).is_err() {
-                    return;
+                for event in events {
+                    if keys.send(event).is_err() {
+                        return;
+                    }
                 }
             }
             // The terminal is gone.
             let _ = keys.send(Event::Terminate);
         })
         .map_err(TuiError::Terminal)?;
-    signals(events.clone())
+    signals(events.clone())?;
+    Ok(hints.map(|hints| Probe { hints, asked }))
 }
 
 #[cfg(unix)]

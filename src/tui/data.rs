@@ -10,8 +10,10 @@ use std::sync::Arc;
 use ratatui::crossterm::event::KeyEvent;
 
 pub(crate) use super::entries::{Here, RunEntry, RunState, StartRequest};
+use super::pictures::{Graphics, Ready, Wanted};
+use super::theme::{Depth, Theme};
 use crate::store::{FileState, StepMark};
-use crate::types::{EpisodeNo, EpisodeSummary, Event as RunEvent, RunMeta, StepNo, StepRecord};
+use crate::types::{Digest, EpisodeNo, EpisodeSummary, Event as RunEvent, RunMeta, StepNo, StepRecord};
 
 /// Something that reaches the screen.
 #[derive(Debug, Clone)]
@@ -30,6 +32,8 @@ pub(crate) enum Event {
     Control(LiveId, ControlView),
     /// Steps a second of the episodes that this process plays.
     Rates(Vec<(LiveId, EpisodeNo, f64)>),
+    /// What the terminal can show besides text, once it said so.
+    Graphics(Option<Graphics>),
     /// Something that was asked for is here.
     Data(Data),
     /// A signal asks the program to end.
@@ -87,15 +91,10 @@ pub(crate) enum Data {
         /// The memory.
         view: Arc<MemoryView>,
     },
-    /// Where the agent was in the steps before one.
-    Trail {
-        /// Episode.
-        episode: EpisodeNo,
-        /// The step it leads to.
-        step: StepNo,
-        /// Cells, oldest first.
-        cells: Vec<(i32, i32)>,
-    },
+    /// What the agent has seen of the map, and where it was.
+    Map(Box<MapView>),
+    /// A picture of the game.
+    Picture(Ready),
     /// Who wrote the lines of a memory file.
     Blame(Box<BlameView>),
     /// A search goes on.
@@ -148,6 +147,15 @@ pub(crate) enum Data {
     },
     /// A model was pulled; the run it was pulled for can start.
     Pulled(StartRequest),
+    /// Another theme, or the same one read anew.
+    Theme {
+        /// The theme.
+        theme: Box<Theme>,
+        /// Names of all themes.
+        names: Vec<String>,
+        /// The files of the theme that shows had changed.
+        reloaded: bool,
+    },
     /// Something went well.
     Note(String),
     /// Something went wrong.
@@ -183,8 +191,8 @@ pub(crate) enum Effect {
         /// The first step that is not known.
         from: StepNo,
     },
-    /// Load where the agent was.
-    LoadTrail {
+    /// Load what the agent has seen of the map, and where it was.
+    LoadMap {
         /// Episode.
         episode: EpisodeNo,
         /// The last step.
@@ -238,10 +246,25 @@ pub(crate) enum Effect {
     PullModel(StartRequest),
     /// Open a run that is shipped with the program.
     OpenSample,
+    /// Load a theme.
+    LoadTheme(ThemeRequest),
+    /// Encode a picture of the game.
+    Picture(Wanted),
     /// Put text on the clipboard.
     Copy(String),
     /// Save the screen under this file name.
     SaveScreen(String),
+}
+
+/// A theme to load.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ThemeRequest {
+    /// Name or path; `None` reads the one that shows anew if its files changed, else the next.
+    pub(crate) key: Option<String>,
+    /// The one that shows: its name or path, and the digest of its files.
+    pub(crate) shows: (String, Digest),
+    /// What the terminal can show.
+    pub(crate) depth: Depth,
 }
 
 /// How the agent is steered.
@@ -391,6 +414,32 @@ fn changed_lines(old: &str, new: &str) -> (Vec<Range<usize>>, usize) {
         }
     }
     (changed, removed)
+}
+
+/// Something that happened at a place of the map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MapMark {
+    /// A reward.
+    Reward,
+    /// The end of the game.
+    Death,
+}
+
+/// What the agent has seen of the map, and where it was.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct MapView {
+    /// Episode.
+    pub(crate) episode: EpisodeNo,
+    /// The step it was asked for.
+    pub(crate) step: StepNo,
+    /// The step up to which it is folded so far.
+    pub(crate) upto: StepNo,
+    /// One entry a map cell, row by row.
+    pub(crate) seen: Vec<bool>,
+    /// The cells the agent came through last, oldest first.
+    pub(crate) trail: Vec<(i32, i32)>,
+    /// Where something happened, oldest first.
+    pub(crate) marks: Vec<((i32, i32), MapMark)>,
 }
 
 /// Who wrote the lines of a memory file, as of a step.

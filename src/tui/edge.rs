@@ -13,6 +13,8 @@ use super::loader::{self, Request};
 use super::playing::{Played, Playing};
 use crate::agent::RunHandle;
 use crate::config::{Settings, Workspace};
+use super::pictures::{Wanted, encode};
+use super::theme::Themes;
 use crate::jobs::Cancel;
 use crate::store::{Leftover, Registry, Trash};
 use crate::types::{Event as RunEvent, RunMeta};
@@ -30,6 +32,7 @@ pub(super) struct Edge {
     started: Arc<Mutex<Vec<(LiveId, Playing)>>>,
     trash: Arc<Mutex<Trash>>,
     leftovers: Arc<Mutex<Vec<Leftover>>>,
+    pictures: Option<encode::Desk>,
     search: Cancel,
     pull: Cancel,
 }
@@ -67,6 +70,7 @@ impl Edge {
             loader: loader::spawn(events.clone())?,
             trash: Arc::new(Mutex::new(Trash::new(&workspace))),
             leftovers: Arc::default(),
+            pictures: None,
             workspace,
             settings,
             events,
@@ -118,7 +122,8 @@ impl Edge {
             }
             Effect::Load(request) => self.ask(Request::Load(request)),
             Effect::LoadTimeline { episode, from } => self.ask(Request::Timeline { episode, from }),
-            Effect::LoadTrail { episode, step } => self.ask(Request::Trail { episode, step }),
+            Effect::LoadMap { episode, step } => self.ask(Request::Map { episode, step }),
+            Effect::Picture(wanted) => self.picture(wanted),
             Effect::LoadBlame { episode, step, path } => self.ask(Request::Blame { episode, step, path }),
             Effect::Search { path, text } => {
                 self.search.cancel();
@@ -137,6 +142,10 @@ impl Edge {
                 if let Some(view) = self.played.control(id, request) {
                     let _ = self.events.try_send(Event::Control(id, view));
                 }
+            }
+            Effect::LoadTheme(request) => {
+                let themes = Themes::of(&self.workspace);
+                jobs::spawn(&self.events, move |_| jobs::theme(&themes, &request));
             }
             Effect::Start(request) => self.start(request),
             Effect::Resume(path) => {
@@ -189,6 +198,16 @@ impl Edge {
     fn ask(&self, request: Request) {
         // A loader that is gone has said why.
         let _ = self.loader.send(request);
+    }
+
+    /// Has a picture encoded. The thread begins with the first one.
+    fn picture(&mut self, wanted: Wanted) {
+        if self.pictures.is_none() {
+            self.pictures = encode::spawn(self.events.clone()).ok();
+        }
+        if let Some(pictures) = &self.pictures {
+            pictures.want(wanted);
+        }
     }
 
     /// The list of runs shall know the run, wherever it lies.

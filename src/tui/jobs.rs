@@ -6,9 +6,12 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
 
-use super::data::{Data, DiffLine, Event, Here, Place, RunEntry, RunState, ScaffoldDiff, SearchNews, StartRequest};
+use super::data::{
+    Data, DiffLine, Event, Here, Place, RunEntry, RunState, ScaffoldDiff, SearchNews, StartRequest, ThemeRequest,
+};
 use super::pace::paced;
 use super::playing::Playing;
+use super::theme::{ThemeError, Themes};
 use crate::agent::{self, RunPlan};
 use crate::config::{Settings, Workspace};
 use crate::env;
@@ -97,6 +100,33 @@ fn entry(run: crate::store::ListedRun, folder: &Path) -> RunEntry {
             max_steps: 0,
             state: RunState::Broken(error.to_string()),
         },
+    }
+}
+
+/// Reads a theme: the one that is named, the one that shows if its files changed, else the next.
+pub(super) fn theme(themes: &Themes, request: &ThemeRequest) -> Data {
+    let names = themes.names();
+    let (shows, digest) = &request.shows;
+    let loaded = match &request.key {
+        Some(key) => themes.load(key, request.depth).map(|theme| (theme, false)),
+        None => match themes.load(shows, request.depth) {
+            Ok(theme) if theme.digest() != *digest => Ok((theme, true)),
+            // What cannot be read any more is left, unless its file is there to be mended.
+            Ok(_) | Err(ThemeError::Unknown { .. } | ThemeError::Unreadable { .. }) => {
+                let at = names.iter().position(|name| name == shows);
+                let next = at.map_or(0, |at| (at + 1) % names.len());
+                themes.load(&names[next], request.depth).map(|theme| (theme, false))
+            }
+            Err(error) => Err(error),
+        },
+    };
+    match loaded {
+        Ok((theme, reloaded)) => Data::Theme {
+            theme: Box::new(theme),
+            names,
+            reloaded,
+        },
+        Err(error) => Data::Failed(format!("the theme stays {shows}: {error}")),
     }
 }
 

@@ -161,6 +161,7 @@ pub(crate) enum Action {
     HitBy(i32),
     View,
     Picture,
+    PanBy(i32),
     Zoom,
     Diff,
     Fold,

@@ -3,7 +3,7 @@
 //! Owns the reader. Wishes that newer ones replace are never carried out, so that holding a key
 //! down does not pile up work.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +12,12 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
 use super::blame::Fold;
 use super::data::{Data, Effect, Event, LoadRequest, MemoryView, Opened, Timeline};
+use super::track::Track;
 use crate::store::{Reader, StoreError};
-use crate::types::{EpisodeNo, StepNo, StepRecord, View};
+use crate::types::{EpisodeNo, StepNo, StepRecord};
 
 /// How often a run that somebody else writes is looked at.
 const POLL: Duration = Duration::from_millis(500);
-/// Steps a trail goes back.
-const TRAIL: u32 = 200;
 
 /// A wish.
 #[derive(Debug)]
@@ -55,8 +54,8 @@ pub(super) enum Request {
         /// File.
         path: String,
     },
-    /// Where the agent was.
-    Trail {
+    /// What the agent has seen of the map.
+    Map {
         /// Episode.
         episode: EpisodeNo,
         /// The last step.
@@ -81,6 +80,7 @@ struct Loader {
     open: Option<Open>,
     around: VecDeque<(EpisodeNo, StepNo)>,
     blame: Option<(EpisodeNo, StepNo, String)>,
+    map: Option<(EpisodeNo, StepNo)>,
 }
 
 struct Open {
@@ -88,7 +88,7 @@ struct Open {
     reader: Reader,
     episode: EpisodeNo,
     known: u32,
-    positions: BTreeMap<(EpisodeNo, StepNo), (i32, i32)>,
+    track: Track,
     fold: Fold,
 }
 
@@ -99,6 +99,7 @@ impl Loader {
             open: None,
             around: VecDeque::new(),
             blame: None,
+            map: None,
         }
     }
 
@@ -108,7 +109,7 @@ impl Loader {
 
     /// One round: all wishes that wait, or one of the steps around the cursor, or a look for news.
     fn turn(&mut self, requests: &Receiver<Request>) -> Result<(), Gone> {
-        if self.around.is_empty() && self.blame.is_none() {
+        if self.around.is_empty() && self.blame.is_none() && self.map.is_none() {
             let grows = self.open.as_ref().is_some_and(|open| !open.reader.is_finished());
             let first = if grows {
                 match requests.recv_timeout(POLL) {
@@ -126,6 +127,7 @@ impl Loader {
             Err(crossbeam_channel::TryRecvError::Disconnected) => Err(Gone),
             Err(crossbeam_channel::TryRecvError::Empty) => match self.around.pop_front() {
                 Some((episode, step)) => self.step(episode, step),
+                None if self.map.is_some() => self.some_map(),
                 None => self.some_blame(),
             },
         }
@@ -133,11 +135,11 @@ impl Loader {
 
     /// Carries out what waits; of each kind only the last.
     fn serve(&mut self, first: Request, requests: &Receiver<Request>) -> Result<(), Gone> {
-        let (mut load, mut timeline, mut trail) = (None, None, None);
+        let (mut load, mut timeline) = (None, None);
         for request in std::iter::once(first).chain(requests.try_iter()) {
             match request {
                 Request::Open { path, episode, step } => {
-                    (load, timeline, trail) = (None, None, None);
+                    (load, timeline) = (None, None);
                     self.open(path, episode, step)?;
                 }
                 Request::Close { path } => {
@@ -145,12 +147,13 @@ impl Loader {
                         self.open = None;
                         self.around.clear();
                         self.blame = None;
-                        (load, timeline, trail) = (None, None, None);
+                        self.map = None;
+                        (load, timeline) = (None, None);
                     }
                 }
                 Request::Load(request) => load = Some(request),
                 Request::Timeline { episode, from } => timeline = Some((episode, from)),
-                Request::Trail { episode, step } => trail = Some((episode, step)),
+                Request::Map { episode, step } => self.map = Some((episode, step)),
                 Request::Blame { episode, step, path } => self.blame = Some((episode, step, path)),
             }
         }
@@ -159,9 +162,6 @@ impl Loader {
         }
         if let Some(request) = load {
             self.load(request)?;
-        }
-        if let Some((episode, step)) = trail {
-            self.trail(episode, step)?;
         }
         Ok(())
     }
@@ -173,6 +173,7 @@ impl Loader {
     fn open(&mut self, path: PathBuf, episode: EpisodeNo, step: Option<StepNo>) -> Result<(), Gone> {
         self.around.clear();
         self.blame = None;
+        self.map = None;
         match opened(self.open.take(), path.clone(), episode) {
             Ok((open, timeline)) => {
                 let meta = Arc::new(open.reader.meta().clone());
@@ -279,15 +280,19 @@ impl Loader {
         self.send(Data::Blame(Box::new(view)))
     }
 
-    fn trail(&mut self, episode: EpisodeNo, step: StepNo) -> Result<(), Gone> {
-        let Some(open) = &mut self.open else {
+    /// Some more steps of the map; what is known of it whenever enough came together.
+    fn some_map(&mut self) -> Result<(), Gone> {
+        let (Some(open), Some((episode, step))) = (&mut self.open, self.map.take()) else {
             return Ok(());
         };
-        if open.positions.len() > 50_000 {
-            open.positions.clear();
+        let there = open.track.advance(&open.reader, episode, step);
+        if !there {
+            self.map = Some((episode, step));
         }
-        let cells = trail(&open.reader, episode, step, &mut open.positions);
-        self.send(Data::Trail { episode, step, cells })
+        match open.track.view(step, there) {
+            Some(view) => self.send(Data::Map(Box::new(view))),
+            None => Ok(()),
+        }
     }
 }
 
@@ -310,7 +315,7 @@ fn opened(before: Option<Open>, path: PathBuf, episode: EpisodeNo) -> Result<(Op
             path,
             episode,
             known: 0,
-            positions: BTreeMap::new(),
+            track: Track::default(),
             fold: Fold::default(),
         },
     };
@@ -354,26 +359,6 @@ pub(super) fn memory_view(reader: &Reader, episode: EpisodeNo, step: StepNo) -> 
     ))
 }
 
-/// Cells the agent came through, oldest first.
-fn trail(
-    reader: &Reader,
-    episode: EpisodeNo,
-    step: StepNo,
-    positions: &mut BTreeMap<(EpisodeNo, StepNo), (i32, i32)>,
-) -> Vec<(i32, i32)> {
-    let mut cells: Vec<(i32, i32)> = Vec::new();
-    for step in (step.0.saturating_sub(TRAIL)..=step.0).map(StepNo) {
-        let known = positions.get(&(episode, step)).copied();
-        let cell = known.or_else(|| {
-            let cell = position(&reader.step(episode, step).ok()?)?;
-            positions.insert((episode, step), cell);
-            Some(cell)
-        });
-        cells.extend(cell.filter(|cell| cells.last() != Some(cell)));
-    }
-    cells
-}
-
 /// What an effect asks of the record, read at once; nothing for effects that ask for nothing.
 pub(super) fn read(reader: &Reader, effect: Effect) -> Vec<Data> {
     match effect {
@@ -404,18 +389,12 @@ pub(super) fn read(reader: &Reader, effect: Effect) -> Vec<Data> {
             while !fold.advance(reader, episode, step) {}
             vec![Data::Blame(Box::new(fold.view(episode, step, path)))]
         }
-        Effect::LoadTrail { episode, step } => vec![Data::Trail {
-            episode,
-            step,
-            cells: trail(reader, episode, step, &mut BTreeMap::new()),
-        }],
+        Effect::LoadMap { episode, step } => {
+            let mut track = Track::default();
+            while !track.advance(reader, episode, step) {}
+            let view = track.view(step, true);
+            view.map(|view| Data::Map(Box::new(view))).into_iter().collect()
+        }
         _ => Vec::new(),
-    }
-}
-
-fn position(record: &StepRecord) -> Option<(i32, i32)> {
-    match &record.frame()?.view {
-        View::Tiles(view) => Some(view.player),
-        View::Text => None,
     }
 }

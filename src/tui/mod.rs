@@ -6,6 +6,7 @@
 //!
 //! To add a panel: a file in `panels`, its rectangle in `layout`, its keys in `keymap/table.rs`.
 
+mod abilities;
 mod app;
 pub mod bench;
 mod blame;
@@ -25,6 +26,7 @@ mod overlay;
 mod pace;
 mod panels;
 mod panes;
+mod pictures;
 mod playing;
 mod runs;
 mod screenshot;
@@ -37,6 +39,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod theme;
+mod track;
 mod update;
 mod view;
 mod watch;
@@ -45,15 +48,16 @@ mod widgets;
 use std::path::PathBuf;
 
 use crate::agent::{AgentError, RunHandle};
-use crate::config::{Colors, Pictures, Problem, Resolved, Settings, Workspace};
+use crate::config::{Colors, Problem, Resolved, Settings, Workspace};
 use crate::store::{Reader, StoreError};
 use crate::types::{EpisodeNo, StepNo};
 
+pub use abilities::{Abilities, LEAST_SIZE, PicturesFound, abilities};
 pub use export::Format;
 pub use keymap::KeyRow;
 pub use pace::{Pace, paced};
 pub use screenshot::{Shot, ShotScreen, shoot};
-pub use theme::{Depth, Theme, ThemeError};
+pub use theme::{Depth, Theme, ThemeError, Themes};
 
 /// What the program begins with.
 #[derive(Debug)]
@@ -101,6 +105,9 @@ pub enum TuiError {
     /// The theme cannot be used.
     #[error(transparent)]
     Theme(#[from] ThemeError),
+    /// The way of drawing pictures that was asked for does not exist.
+    #[error("AUTOMEM_PICTURES: {0}")]
+    Pictures(String),
     /// The run cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -126,19 +133,25 @@ pub fn run(start: Start) -> Result<Farewell, TuiError> {
     if !terminal::is_terminal() {
         return Err(TuiError::NoTerminal);
     }
-    let theme = Theme::load(&start.settings.theme, depth(&start.settings))?;
+    let themes = Themes::of(&start.workspace);
+    let theme = themes.load(&start.settings.theme, depth(&start.settings))?;
     let (sender, events) = app::queue();
+    let choice = pictures::choice(&start.settings.pictures).map_err(TuiError::Pictures)?;
+    let get = |name: &str| std::env::var(name).unwrap_or_default();
+    let hints = pictures::probe::hints(choice, theme.terminal(), get, pictures::probe::tmux_passes).ok();
     let (mut state, effects, playing) = begin(start.open, &start.settings, theme)?;
+    state.pictures = pictures::Pictures::new(choice, terminal::cell());
+    state.themes = themes.names();
     let mut edge =
         edge::Edge::new(start.workspace, start.settings, sender.clone(), playing).map_err(TuiError::Terminal)?;
     let result = {
         let (_guard, screen) = terminal::Guard::take(sender.clone()).map_err(TuiError::Terminal)?;
-        app::listen(&sender)?;
+        let probe = app::listen(&sender, hints)?;
         let mut canvas = app::Canvas::new(screen);
         if let Ok(size) = canvas.terminal.size() {
             state.size = (size.width, size.height);
         }
-        app::run(&mut state, &mut edge, &mut canvas, &events, effects)
+        app::run(&mut state, &mut edge, &mut canvas, &events, effects, probe)
     };
     drop(events);
     let (handles, mut problem) = edge.close();
@@ -164,10 +177,10 @@ pub fn run(start: Start) -> Result<Farewell, TuiError> {
 }
 
 /// What is wrong with the settings that only the screen understands: the theme and the keys.
-pub fn check(resolved: &Resolved) -> Vec<Problem> {
+pub fn check(resolved: &Resolved, workspace: &Workspace) -> Vec<Problem> {
     let settings = &resolved.settings;
     let mut problems = keymap::Keymap::with(&settings.keys).err().unwrap_or_default();
-    if let Err(error) = Theme::load(&settings.theme, Depth::True) {
+    if let Err(error) = Themes::of(workspace).load(&settings.theme, Depth::True) {
         let origin = resolved.entries().into_iter().find(|entry| entry.key == "theme");
         problems.push(Problem {
             place: origin.map_or_else(String::new, |entry| entry.origin),
@@ -206,7 +219,6 @@ fn prepared(settings: &Settings, theme: Theme, screen: keymap::Screen) -> Result
     state.opens = state::Opens {
         speed: watch::Speed(settings.replay_speed.0),
         step_ms: settings.scripted.step_ms,
-        letters: settings.pictures == Pictures::Off,
     };
     state.runs.sort = runs::Sort::named(&settings.runs.sort);
     state.runs.columns = settings

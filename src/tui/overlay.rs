@@ -7,7 +7,6 @@ use super::inspector::Inspector;
 use super::keymap::{self, Action, Place};
 use super::start::Form;
 use super::state::State;
-use super::theme::Theme;
 use super::widgets::list::Scroll;
 use crate::types::StepNo;
 
@@ -99,7 +98,7 @@ impl Picker {
     /// The same, and what has no key.
     pub(crate) fn of_commands(places: &[Place], state: &State) -> Self {
         let mut picker = Self::of_keys(places, state);
-        picker.entries.extend(Theme::names().into_iter().map(|name| Entry {
+        picker.entries.extend(state.themes.iter().cloned().map(|name| Entry {
             place: "Theme",
             keys: String::new(),
             help: format!("Use the theme {name}"),

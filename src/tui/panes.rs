@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::data::{BlameView, MemoryView, ScaffoldDiff};
+use super::data::{BlameView, MapView, MemoryView, ScaffoldDiff};
 use super::widgets::document::Document;
 use super::widgets::list::Scroll;
 use super::widgets::tree::{self, Node};
@@ -41,40 +41,19 @@ impl GameView {
     }
 }
 
-/// Where the agent was, up to a step.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Trail {
-    /// Episode.
-    pub(crate) episode: EpisodeNo,
-    /// The step it leads to.
-    pub(crate) step: StepNo,
-    /// Cells, oldest first.
-    pub(crate) cells: Vec<(i32, i32)>,
-}
-
 /// The game pane.
 #[derive(Debug, Default)]
 pub(crate) struct GamePane {
     /// What it shows.
     pub(crate) view: GameView,
-    /// Letters in place of pictures.
-    pub(crate) letters: bool,
     /// Where the text is scrolled to.
     pub(crate) text: Scroll,
-    /// The trail on the map.
-    pub(crate) trail: Option<Trail>,
-    /// The step whose trail was asked for.
-    pub(crate) trail_asked: Option<(EpisodeNo, StepNo)>,
-}
-
-impl GamePane {
-    /// As pictures or as letters.
-    pub(crate) fn new(letters: bool) -> Self {
-        Self {
-            letters,
-            ..Self::default()
-        }
-    }
+    /// What is known of the map.
+    pub(crate) map: Option<Box<MapView>>,
+    /// The step whose map was asked for.
+    pub(crate) map_asked: Option<(EpisodeNo, StepNo)>,
+    /// How far the map is moved from the player, in map cells.
+    pub(crate) pan: (i32, i32),
 }
 
 /// A text in a pane, wrapped and coloured once for what it shows.

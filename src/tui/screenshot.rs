@@ -12,8 +12,9 @@ use super::keymap::Screen;
 use super::layout::Pane;
 use super::loader;
 use super::panes::GameView;
+use super::pictures::{self, Pictures};
 use super::state::State;
-use super::theme::{Depth, Theme};
+use super::theme::{Depth, Themes};
 use super::{TuiError, jobs, update, view};
 use crate::config::Workspace;
 use crate::store::Reader;
@@ -43,8 +44,12 @@ pub struct Shot {
     pub size: (u16, u16),
     /// Form.
     pub format: Format,
-    /// Name of the theme.
+    /// Name or path of the theme.
     pub theme: String,
+    /// How many colours the terminal would have.
+    pub colors: Depth,
+    /// How the game is drawn: `halfblocks`, `letters`, `mono`.
+    pub pictures: Option<String>,
     /// The pane that has the focus: `game`, `memory`, `actions`, `scaffold`, `timeline`.
     pub pane: Option<String>,
     /// The game's view: `agent`, `map`, `text`.
@@ -56,12 +61,14 @@ pub struct Shot {
 /// # Errors
 /// When the run or the theme cannot be read.
 pub fn shoot(shot: &Shot, workspace: &Workspace) -> Result<String, TuiError> {
-    let theme = Theme::load(&shot.theme, Depth::True)?;
+    let theme = Themes::of(workspace).load(&shot.theme, shot.colors)?;
     let screen = match shot.screen {
         ShotScreen::Runs => Screen::Runs,
         ShotScreen::Watch => Screen::Watch,
     };
     let mut state = State::new(shot.size, theme, screen);
+    let choice = pictures::choice(shot.pictures.as_deref().unwrap_or_default()).map_err(TuiError::Pictures)?;
+    state.pictures = Pictures::new(choice, None);
     if screen == Screen::Runs {
         update::update(&mut state, Event::Data(jobs::list(workspace)));
     }

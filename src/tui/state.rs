@@ -12,8 +12,10 @@ use super::keymap::{Keymap, Place, Screen};
 use super::layout::{self, Pane};
 use super::live::LiveRun;
 use super::overlay::{Confirm, Overlay};
+use super::panes::GameView;
+use super::pictures::Pictures;
 use super::runs::RunsScreen;
-use super::theme::Theme;
+use super::theme::{Theme, Themes};
 use super::watch::{Speed, Watch};
 
 /// What a message is about.
@@ -54,8 +56,6 @@ pub(crate) struct Opens {
     pub(crate) speed: Speed,
     /// Milliseconds a step of a scripted player takes at normal speed.
     pub(crate) step_ms: u64,
-    /// The game as letters.
-    pub(crate) letters: bool,
 }
 
 impl Default for Opens {
@@ -63,7 +63,6 @@ impl Default for Opens {
         Self {
             speed: Speed::default(),
             step_ms: Speed::NORMAL_MS as u64,
-            letters: false,
         }
     }
 }
@@ -79,6 +78,8 @@ pub(crate) struct State {
     pub(crate) keymap: Keymap,
     /// How runs are shown when they are opened.
     pub(crate) opens: Opens,
+    /// Names of all themes.
+    pub(crate) themes: Vec<String>,
     /// The screen that shows.
     pub(crate) screen: Screen,
     /// Where `q` leads before it quits.
@@ -91,6 +92,8 @@ pub(crate) struct State {
     pub(crate) live: Option<LiveRun>,
     /// Further runs that this process plays.
     pub(crate) behind: Vec<LiveRun>,
+    /// How the game is drawn.
+    pub(crate) pictures: Pictures,
     /// What lies over the screen, the last on top.
     pub(crate) overlays: Vec<Overlay>,
     /// A line for the person.
@@ -111,12 +114,14 @@ impl State {
             theme,
             keymap: Keymap::default(),
             opens: Opens::default(),
+            themes: Themes::default().names(),
             screen,
             home: screen,
             runs: RunsScreen::default(),
             watch: None,
             live: None,
             behind: Vec::new(),
+            pictures: Pictures::default(),
             overlays: Vec::new(),
             message: None,
             job: None,
@@ -174,6 +179,13 @@ impl State {
     /// Whether the terminal can show pictures.
     pub(crate) fn has_pictures(&self) -> bool {
         self.theme.depth() > super::theme::Depth::Mono
+    }
+
+    /// Whether the game pane shows the whole map.
+    pub(crate) fn shows_map(&self) -> bool {
+        self.watch
+            .as_ref()
+            .is_some_and(|watch| watch.game.view == GameView::Map)
     }
 
     /// The run of this process, if it is the open one and not over.

@@ -15,6 +15,8 @@ use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, d
 use ratatui::layout::Rect;
 
 use super::data::{Data, Event};
+use super::pictures::encode;
+use super::pictures::probe::{self, Hints};
 
 /// The terminal that is drawn on.
 pub(super) type Real = Terminal<CrosstermBackend<Stdout>>;
@@ -58,6 +60,7 @@ pub(super) fn enter() -> std::io::Result<()> {
 pub(super) fn leave() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         // Nothing can be done when the terminal is gone.
+        let _ = stdout().write_all(encode::farewell().as_bytes());
         let _ = execute!(stdout(), DisableBracketedPaste, LeaveAlternateScreen, Show);
         let _ = disable_raw_mode();
     }
@@ -99,6 +102,49 @@ pub(super) fn clear(terminal: &mut Real) -> std::io::Result<()> {
 pub(super) fn suspend(_: &mut Real) -> std::io::Result<()> {
     Ok(())
 }
+
+/// Pixels of a character cell, where the system knows them.
+pub(super) fn cell() -> Option<(u16, u16)> {
+    let size = ratatui::crossterm::terminal::window_size().ok()?;
+    let cell = (
+        size.width.checked_div(size.columns)?,
+        size.height.checked_div(size.rows)?,
+    );
+    (cell.0 > 0 && cell.1 > 0).then_some(cell)
+}
+
+/// Reads the answers to the question what the terminal can show. Keys among them are passed on.
+/// The library's own reader must not have begun: both read from the same place.
+#[cfg(unix)]
+pub(super) fn hear(hints: Hints, mut tell: impl FnMut(Event)) {
+    use rustix::termios::{OptionalActions, SpecialCodeIndex, tcgetattr, tcsetattr};
+    let input = std::io::stdin();
+    // A read shall come back after a tenth of a second, also with nothing.
+    let wait = |least: u8, tenths: u8| -> std::io::Result<()> {
+        let mut settings = tcgetattr(&input)?;
+        settings.special_codes[SpecialCodeIndex::VMIN] = least;
+        settings.special_codes[SpecialCodeIndex::VTIME] = tenths;
+        Ok(tcsetattr(&input, OptionalActions::Now, &settings)?)
+    };
+    if wait(0, 1).is_ok() {
+        let read = || {
+            let mut piece = [0; 256];
+            let count = rustix::io::read(&input, &mut piece)?;
+            Ok(piece[..count].to_vec())
+        };
+        // What cannot be read now, the library's reader will stumble over and tell.
+        let _ = probe::listen(hints, read, cell(), &mut tell);
+    }
+    let _ = wait(1, 0);
+    // The library hears of a new size only from now on.
+    if let Ok((columns, rows)) = ratatui::crossterm::terminal::size() {
+        tell(Event::Resize(columns, rows));
+    }
+}
+
+/// There is no such thing here.
+#[cfg(not(unix))]
+pub(super) fn hear(_: Hints, _: impl FnMut(Event)) {}
 
 /// Text for the clipboard (OSC 52), also through tmux where it allows that.
 pub(super) fn copy(text: &str) -> std::io::Result<()> {

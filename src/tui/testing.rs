@@ -355,7 +355,7 @@ pub(crate) fn opened(steps: u32) -> Opened {
 
 /// A finished run with everything loaded.
 pub(crate) fn watch(steps: u32) -> Watch {
-    let mut watch = Watch::new(opened(steps), false);
+    let mut watch = Watch::new(opened(steps));
     for step in 0..steps {
         watch.records.put(StepNo(step), Arc::new(record(step)), StepNo(0));
         watch.memories.put(StepNo(step), Arc::new(memory(step)), StepNo(0));

@@ -138,7 +138,7 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// A run that has just been opened.
-    pub(crate) fn new(opened: Opened, letters: bool) -> Self {
+    pub(crate) fn new(opened: Opened) -> Self {
         let mut watch = Self {
             path: opened.path,
             meta: opened.meta,
@@ -161,7 +161,7 @@ impl Watch {
             speed: Speed::default(),
             follow: false,
             kind: Kind::All,
-            game: GamePane::new(letters),
+            game: GamePane::default(),
             memory: MemoryPane::default(),
             actions: ActionsPane::default(),
             scaffold: ScaffoldPane::default(),
@@ -185,7 +185,8 @@ impl Watch {
         self.shown = None;
         self.memory_shown = None;
         self.asked = None;
-        self.game.trail = None;
+        self.game.map = None;
+        self.game.map_asked = None;
         self.take_timeline(opened.timeline);
         let to = if self.follow { self.end() } else { StepNo(0) };
         self.go(opened.step.unwrap_or(to));

@@ -13,7 +13,7 @@ use super::{
 };
 
 /// Something that happened, and where.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Event {
     /// Where in the run.
     pub at: At,
@@ -67,7 +67,7 @@ pub enum BudgetKind {
 }
 
 /// What streams in while a model answers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Delta {
     /// The call waits for the model.
@@ -89,7 +89,7 @@ pub enum Delta {
 }
 
 /// What happened.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Body {
     /// A run begins.

@@ -23,7 +23,7 @@ pub enum Author {
 }
 
 /// One file operation, as asked for and as it went.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MemoryOp {
     /// Phase it happened in.
     pub phase: Phase,
@@ -88,7 +88,7 @@ impl OpStatus {
 }
 
 /// One change of one file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MemoryChange {
     /// Path inside the memory directory.
     pub path: String,
@@ -101,7 +101,7 @@ pub struct MemoryChange {
 }
 
 /// The ways a file changes. Offsets are bytes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Edit {
     /// Text is added at the end.

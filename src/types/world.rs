@@ -76,12 +76,26 @@ pub struct Frame {
 
 /// What a person is shown of a world.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(tag = "kind", rename_all = "snake_case", try_from = "serde_json::Value")]
 pub enum View {
     /// A map of tiles seen from above.
     Tiles(TileView),
     /// The world has nothing but its text.
     Text,
+}
+
+/// By hand: serde holds back what it reads of a tagged enum, and numbers do not survive that where
+/// serde_json keeps them as text (its feature `arbitrary_precision`, which starlark asks for).
+impl TryFrom<serde_json::Value> for View {
+    type Error = serde_json::Error;
+
+    fn try_from(value: serde_json::Value) -> Result<Self, Self::Error> {
+        match value.get("kind").and_then(serde_json::Value::as_str) {
+            Some("tiles") => serde_json::from_value(value).map(Self::Tiles),
+            Some("text") => Ok(Self::Text),
+            _ => Err(serde::de::Error::custom("the view is neither `tiles` nor `text`")),
+        }
+    }
 }
 
 /// A rectangle in map cells; it may reach beyond the map.

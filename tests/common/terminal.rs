@@ -18,11 +18,25 @@ pub struct Terminal {
     output: Receiver<Vec<u8>>,
     child: Box<dyn Child + Send + Sync>,
     raw: Vec<u8>,
+    /// What a fake terminal answers, once, when it is sent something.
+    answers: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
 impl Terminal {
     /// Starts `automem ARGS` in a terminal of the given size.
     pub fn start(home: &Path, args: &[&str], columns: u16, rows: u16) -> Self {
+        Self::start_as(home, args, (columns, rows), &[], &[])
+    }
+
+    /// The same with more variables, in a terminal that answers:
+    /// the first time it is sent the one text, it sends the other.
+    pub fn start_as(
+        home: &Path,
+        args: &[&str],
+        (columns, rows): (u16, u16),
+        variables: &[(&str, &str)],
+        answers: &[(&str, &str)],
+    ) -> Self {
         let pair = native_pty_system()
             .openpty(PtySize {
                 rows,
@@ -38,7 +52,20 @@ impl Terminal {
         command.env("XDG_CONFIG_HOME", home.join("config"));
         command.env("TERM", "xterm-256color");
         command.env("COLORTERM", "truecolor");
-        command.env_remove("NO_COLOR");
+        for name in [
+            "NO_COLOR",
+            "TMUX",
+            "TERM_PROGRAM",
+            "LC_TERMINAL",
+            "WEZTERM_EXECUTABLE",
+            "AUTOMEM_PICTURES",
+            "AUTOMEM_THEME",
+        ] {
+            command.env_remove(name);
+        }
+        for (name, value) in variables {
+            command.env(name, value);
+        }
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
         let mut reader = pair.master.try_clone_reader().unwrap();
@@ -60,6 +87,10 @@ impl Terminal {
             output,
             child,
             raw: Vec::new(),
+            answers: answers
+                .iter()
+                .map(|(sent, answer)| (sent.as_bytes().to_vec(), answer.as_bytes().to_vec()))
+                .collect(),
         }
     }
 
@@ -141,6 +172,32 @@ impl Terminal {
         }
     }
 
+    /// Waits until the program has written the bytes, and gives where they begin.
+    pub fn wait_raw(&mut self, text: &str) -> usize {
+        let began = Instant::now();
+        loop {
+            if let Some(at) = find(&self.raw, text.as_bytes()) {
+                return at;
+            }
+            assert!(began.elapsed() < PATIENCE, "waited for {text:?} in what is written");
+            self.drain(Duration::from_millis(30));
+        }
+    }
+
+    fn answer(&mut self) {
+        let Self {
+            raw, answers, writer, ..
+        } = self;
+        answers.retain(|(sent, answer)| {
+            let asked = find(raw, sent).is_some();
+            if asked {
+                writer.write_all(answer).unwrap();
+                writer.flush().unwrap();
+            }
+            !asked
+        });
+    }
+
     fn drain(&mut self, patience: Duration) {
         let deadline = Instant::now() + patience;
         while let Ok(bytes) = self
@@ -149,8 +206,13 @@ impl Terminal {
         {
             self.parser.process(&bytes);
             self.raw.extend_from_slice(&bytes);
+            self.answer();
         }
     }
+}
+
+fn find(all: &[u8], part: &[u8]) -> Option<usize> {
+    all.windows(part.len()).position(|window| window == part)
 }
 
 impl Drop for Terminal {

@@ -33,7 +33,7 @@ pub struct Settings {
     /// Colours of the terminal.
     pub colors: Colors,
     /// How the game is drawn.
-    pub pictures: Pictures,
+    pub pictures: String,
     /// The speed a replay begins with.
     pub replay_speed: Speed,
     /// Scripted players.
@@ -62,24 +62,6 @@ pub enum Colors {
     Ansi256,
     /// All.
     True,
-}
-
-/// How the game is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Pictures {
-    /// As well as the terminal can.
-    #[default]
-    Auto,
-    /// By kitty's protocol.
-    Kitty,
-    /// By iTerm2's protocol.
-    Iterm2,
-    /// As sixels.
-    Sixel,
-    /// As half blocks.
-    HalfBlocks,
-    /// As letters.
-    Off,
 }
 
 /// The speed of a replay as a power of two: 0 is normal, 1 twice as fast.

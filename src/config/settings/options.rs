@@ -87,7 +87,7 @@ pub(super) const SPEEDS: &[&str] = &["1/4", "1/2", "1", "2", "4", "8", "16", "32
 /// Colours of the terminal.
 pub(super) const COLORS: &[&str] = &["auto", "mono", "16", "256", "true"];
 /// How pictures are drawn.
-pub(super) const PICTURES: &[&str] = &["auto", "kitty", "iterm2", "sixel", "half-blocks", "off"];
+pub(super) const PICTURES: &[&str] = &["auto", "off", "halfblocks", "letters", "mono", "kitty", "iterm2", "sixel"];
 /// Columns of the list of runs.
 pub(super) const COLUMNS: &[&str] = &[
     "began", "world", "seed", "scaffold", "model", "steps", "score", "tokens", "state",
@@ -102,7 +102,7 @@ use OptionKind::{Number, Seeds, Switch, Text, Word, Words};
 pub const OPTIONS: &[OptionSpec] = &[
     option("theme", Text, "\"dark\"", "Colour theme"),
     option("colors", Word(COLORS), "\"auto\"", "Colours of the terminal; auto asks NO_COLOR, COLORTERM and TERM"),
-    option("pictures", Word(PICTURES), "\"auto\"", "How the game is drawn; off draws it as letters"),
+    option("pictures", Word(PICTURES), "\"auto\"", "How the game is drawn; auto asks the terminal, off does not"),
 
     option("replay.speed", Word(SPEEDS), "\"1\"", "Speed a replay begins with; 1 is four steps a second"),
     option("scripted.step_ms", Number(0, 60_000), "250", "Milliseconds a step of a scripted player takes at least while it is watched"),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::options::{OPTIONS, OptionKind, OptionSpec, SPEEDS};
 use super::problem::Problem;
 use super::raw::{At, Raw, Value, Written};
-use super::{Colors, KeySetting, Pictures, PlayerSettings, RunSettings, RunsSettings, ServerSettings, Settings, Speed};
+use super::{Colors, KeySetting, PlayerSettings, RunSettings, RunsSettings, ServerSettings, Settings, Speed};
 use crate::config::position::hint_among;
 use crate::types::Seeds;
 
@@ -223,14 +223,7 @@ fn settings(values: &[(&'static OptionSpec, Option<Checked>, Origin)], keys: Vec
             "true" => Colors::True,
             _ => Colors::Auto,
         },
-        pictures: match of.text("pictures").as_str() {
-            "kitty" => Pictures::Kitty,
-            "iterm2" => Pictures::Iterm2,
-            "sixel" => Pictures::Sixel,
-            "half-blocks" => Pictures::HalfBlocks,
-            "off" => Pictures::Off,
-            _ => Pictures::Auto,
-        },
+        pictures: of.text("pictures"),
         replay_speed: speed(&of.text("replay.speed")),
         scripted: PlayerSettings {
             step_ms: of.number("scripted.step_ms").unwrap_or_default(),

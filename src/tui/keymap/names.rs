@@ -39,6 +39,7 @@ impl Action {
             Self::Back => "back",
             Self::Suspend => "suspend",
             Self::Redraw => "redraw",
+            Self::PanBy(by) => way(by, "pan-west", "pan-east"),
             Self::Help => "help",
             Self::Palette => "command",
             Self::Show(Screen::Runs) => "show-runs",

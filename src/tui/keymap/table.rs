@@ -137,15 +137,17 @@ pub(crate) static TABLE: &[Binding] = &[
     key(P::Watch, &["S-Tab"], A::FocusPrevious, "pane before", "The pane before", 0),
     key(P::Watch, &["z"], A::Zoom, "zoom", "This pane over the whole width, and back", 0),
     key(P::Watch, &["v"], A::View, "view", "Game: the agent's view, the whole map with its trail, the text the model saw", 7),
-    key_if(State::has_pictures, P::Watch, &["V"], A::Picture, "pictures", "Game: as pictures or as letters", 0),
+    key_if(State::has_pictures, P::Watch, &["V"], A::Picture, "pictures", "Game: as pictures, half-blocks, letters, letters without colour", 0),
     key(P::Watch, &["d"], A::Diff, "diff", "Scaffold: its files, or the difference to another one", 0),
     key(P::Watch, &["/"], A::Search, "search", "Search everything in the run", 6),
     key_if(State::has_hits, P::Watch, &["n"], A::HitBy(1), "next match", "The next place that was found", 0),
     key_if(State::has_hits, P::Watch, &["N"], A::HitBy(-1), "match before", "The place before that was found", 0),
 
     // panes
-    key(P::Game, &["Up", "k"], A::Up, "scroll", "Scroll the text up", 0),
-    key(P::Game, &["Down", "j"], A::Down, "scroll", "Scroll the text down", 0),
+    key(P::Game, &["Up", "k"], A::Up, "scroll", "Scroll the text or the map up", 0),
+    key(P::Game, &["Down", "j"], A::Down, "scroll", "Scroll the text or the map down", 0),
+    key_if(State::shows_map, P::Game, &["<"], A::PanBy(-4), "pan", "The map to the west", 0),
+    key_if(State::shows_map, P::Game, &[">"], A::PanBy(4), "pan", "The map to the east", 0),
     key(P::Game, &["PgUp"], A::PageUp, "page", "A page up", 0),
     key(P::Game, &["PgDn"], A::PageDown, "page", "A page down", 0),
 

@@ -5,12 +5,17 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::status::Status;
+use crate::tui::data::MapView;
+use crate::tui::keymap::Screen;
+use crate::tui::layout::{self, Pane};
+use crate::tui::overlay::Overlay;
 use crate::tui::panes::GameView;
-use crate::tui::theme::{Depth, Slot, Theme};
+use crate::tui::pictures::Wanted;
+use crate::tui::state::State;
+use crate::tui::theme::{Slot, Theme};
 use crate::tui::watch::Watch;
-use crate::tui::widgets::sprites::{self, Scope, Style2d};
-use crate::tui::widgets::text;
-use crate::types::{Frame, TileView, View};
+use crate::tui::widgets::{map, sprites, text};
+use crate::types::{Frame, View};
 
 /// Columns that the status takes when it stands beside the picture.
 const BESIDE: u16 = 30;
@@ -18,13 +23,29 @@ const BESIDE: u16 = 30;
 const BELOW: u16 = 6;
 
 pub(crate) fn title(watch: &Watch, theme: &Theme) -> Vec<Span<'static>> {
-    vec![
+    let mut spans = vec![
         Span::raw("Game"),
         Span::styled(format!(" · {}", watch.game.view.word()), theme.style(Slot::Dim)),
-    ]
+    ];
+    if let Some(known) = known_map(watch) {
+        let said = if known.upto < known.step {
+            format!(" · {} of {}", known.upto, known.step)
+        } else {
+            format!(" · seen {:.0}%", 100.0 * map::share(known))
+        };
+        spans.push(Span::styled(said, theme.style(Slot::Dim)));
+    }
+    spans
 }
 
-pub(crate) fn draw(watch: &Watch, area: Rect, buf: &mut Buffer, theme: &Theme) {
+/// What is known of the map, while the map shows.
+fn known_map(watch: &Watch) -> Option<&MapView> {
+    let known = watch.game.map.as_deref()?;
+    (watch.game.view == GameView::Map && known.episode == watch.episode && !known.seen.is_empty()).then_some(known)
+}
+
+pub(crate) fn draw(state: &State, watch: &Watch, area: Rect, buf: &mut Buffer) {
+    let theme = &state.theme;
     let Some(frame) = watch.shown.as_ref().and_then(|record| record.frame()) else {
         let said = if watch.marks.is_empty() {
             "waiting for the world"
@@ -34,30 +55,71 @@ pub(crate) fn draw(watch: &Watch, area: Rect, buf: &mut Buffer, theme: &Theme) {
         text::put_line(buf, area, 0, &Line::styled(said, theme.style(Slot::Dim)));
         return;
     };
-    match (&frame.view, watch.game.view) {
-        (View::Tiles(view), GameView::Agent) => draw_tiles(watch, frame, view, Scope::Window, area, buf, theme),
-        (View::Tiles(view), GameView::Map) => {
-            let trail = watch.game.trail.as_ref().filter(|trail| trail.episode == watch.episode);
-            let cells = trail.map_or(&[][..], |trail| &trail.cells);
-            draw_tiles(watch, frame, view, Scope::Map(cells), area, buf, theme);
+    let View::Tiles(view) = &frame.view else {
+        return draw_text(watch, frame, area, buf, theme);
+    };
+    let look = state.pictures.look(theme);
+    let room = room(area);
+    match watch.game.view {
+        GameView::Text => draw_text(watch, frame, area, buf, theme),
+        GameView::Map => {
+            let plan = map::plan(view, look, room, watch.game.pan);
+            let size = (plan.width, plan.height);
+            map::draw(buf, stand(area, size), view, known_map(watch), plan, theme);
+            beside(frame, area, size, buf, theme);
         }
-        (View::Text, _) | (_, GameView::Text) => draw_text(watch, frame, area, buf, theme),
+        GameView::Agent => {
+            if let Some(wanted) = wanted(state)
+                && state.pictures.ready(&wanted).is_some()
+            {
+                // The picture itself is laid over these cells when all else is drawn.
+                buf.set_style(wanted.area.intersection(buf.area), theme.base());
+                return beside(frame, area, wanted.key.size, buf, theme);
+            }
+            let plan = sprites::plan(view, look, room);
+            let size = (plan.width, plan.height);
+            sprites::draw(buf, stand(area, size), view, plan, theme);
+            beside(frame, area, size, buf, theme);
+        }
     }
 }
 
-fn draw_tiles(
-    watch: &Watch,
-    frame: &Frame,
-    view: &TileView,
-    scope: Scope<'_>,
-    area: Rect,
-    buf: &mut Buffer,
-    theme: &Theme,
-) {
-    let letters = watch.game.letters || theme.depth() == Depth::Mono;
-    let style = if letters { Style2d::Letters } else { Style2d::Pictures };
-    let beside = area.width >= 66;
-    let room = if beside {
+/// The picture that should stand in the game pane now, if one can: nothing lies over it, and the
+/// pane shows what the agent sees.
+pub(crate) fn wanted(state: &State) -> Option<Wanted> {
+    let covered = state
+        .overlays
+        .iter()
+        .any(|overlay| !matches!(overlay, Overlay::Line(_)));
+    if covered || state.screen != Screen::Watch || layout::too_small(state.size) {
+        return None;
+    }
+    let watch = state.watch.as_deref()?;
+    if watch.game.view != GameView::Agent {
+        return None;
+    }
+    let frame = watch.shown.as_ref()?.frame()?;
+    let View::Tiles(view) = &frame.view else {
+        return None;
+    };
+    let area = state.inner(Pane::Game);
+    let mut wanted = state.pictures.want(frame, view, room(area), &state.theme)?;
+    wanted.area = Rect {
+        width: wanted.area.width,
+        height: wanted.area.height,
+        ..stand(area, wanted.key.size)
+    };
+    Some(wanted)
+}
+
+/// Whether the status stands beside the picture, not below it.
+fn is_wide(area: Rect) -> bool {
+    area.width >= 66
+}
+
+/// The room for the picture or the map inside the pane.
+pub(crate) fn room(area: Rect) -> Rect {
+    if is_wide(area) {
         Rect {
             width: area.width - BESIDE - 2,
             ..area
@@ -67,32 +129,39 @@ fn draw_tiles(
             height: area.height.saturating_sub(BELOW).max(area.height.min(7)),
             ..area
         }
-    };
-    let plan = sprites::plan(view, scope, style, room);
-    let shift = if beside {
+    }
+}
+
+/// Where something of this size stands inside the pane.
+fn stand(area: Rect, (width, _): (u16, u16)) -> Rect {
+    let shift = if is_wide(area) {
         1
     } else {
-        (area.width - plan.width.min(area.width)) / 2
+        (area.width - width.min(area.width)) / 2
     };
-    let place = Rect {
+    Rect {
         x: area.x + shift,
         ..area
-    };
-    sprites::draw(buf, place, view, scope, plan, theme);
-    let rest = if beside {
-        let x = plan.width + 3;
+    }
+}
+
+/// The status beside or below something of this size.
+fn beside(frame: &Frame, area: Rect, (width, height): (u16, u16), buf: &mut Buffer, theme: &Theme) {
+    let rest = if is_wide(area) {
+        let x = width + 3;
         Rect {
             x: area.x + x,
             width: area.width.saturating_sub(x),
             ..area
         }
     } else {
-        let y = plan.height + u16::from(area.height > plan.height + BELOW);
+        let y = (height + u16::from(area.height > height + BELOW)).min(area.height);
+        let shift = stand(area, (width, height)).x.saturating_sub(area.x).min(1);
         Rect {
-            x: area.x + shift.min(1),
-            width: area.width - shift.min(1),
+            x: area.x + shift,
+            width: area.width - shift,
             y: area.y + y,
-            height: area.height.saturating_sub(y),
+            height: area.height - y,
         }
     };
     let lines = Status::of(frame).lines(frame, usize::from(rest.width), theme);

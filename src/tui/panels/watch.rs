@@ -41,7 +41,7 @@ pub(crate) fn draw(state: &State, area: Rect, buf: &mut Buffer) {
             *area
         };
         match pane {
-            Pane::Game => game::draw(watch, inner, buf, theme),
+            Pane::Game => game::draw(state, watch, inner, buf),
             Pane::Memory => memory::draw(watch, inner, buf, theme),
             Pane::Actions => actions::draw(watch, inner, buf, theme),
             Pane::Scaffold | Pane::Timeline => scaffold::draw(watch, inner, buf, theme),

@@ -3,6 +3,7 @@
 mod keys;
 mod runs;
 mod screens;
+mod themes;
 
 use std::collections::BTreeSet;
 

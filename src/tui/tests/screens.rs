@@ -155,7 +155,7 @@ fn hostile_text_reaches_no_cell() {
 fn views_of_the_game_go_round() {
     let mut state = testing::watching((80, 24), 60, 23);
     let effects = press(&mut state, "v");
-    assert!(effects.contains(&Effect::LoadTrail {
+    assert!(effects.contains(&Effect::LoadMap {
         episode: EpisodeNo(0),
         step: StepNo(23)
     }));
@@ -169,7 +169,7 @@ fn views_of_the_game_go_round() {
 
 #[test]
 fn every_depth_and_theme_draws() {
-    for name in Theme::names() {
+    for name in crate::tui::theme::Themes::default().names() {
         for depth in [Depth::Mono, Depth::Ansi16, Depth::Ansi256, Depth::True] {
             let mut state = testing::watching((160, 48), 60, 23);
             state.theme = Theme::load(&name, depth).unwrap();

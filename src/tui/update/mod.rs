@@ -11,7 +11,7 @@ mod watch;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::data::{ControlRequest, Effect, Event};
+use super::data::{ControlRequest, Effect, Event, ThemeRequest};
 use super::keymap::{self, Action, Screen};
 use super::layout;
 use super::overlay::{Confirm, LineFor, LinePrompt, Overlay, Picker};
@@ -40,10 +40,16 @@ pub(crate) fn update(state: &mut State, event: Event) -> Vec<Effect> {
         Event::Live(id, event) => news::live(state, id, event),
         Event::Control(id, control) => news::control(state, id, control),
         Event::Rates(rates) => news::rates(state, &rates),
+        Event::Graphics(graphics) => {
+            state.pictures.graphics = graphics.or(state.pictures.graphics);
+            state.redraw = true;
+            Vec::new()
+        }
         Event::Data(data) => news::data(state, data),
         Event::Terminate => quit_now(state),
         Event::Suspend => vec![Effect::Suspend],
         Event::Resumed => {
+            state.pictures.forget();
             state.redraw = true;
             vec![Effect::ClearScreen]
         }
@@ -97,6 +103,7 @@ fn everywhere(state: &mut State, action: Action) -> Option<Vec<Effect>> {
         Action::Quit => Some(quit(state)),
         Action::Suspend => Some(vec![Effect::Suspend]),
         Action::Redraw => {
+            state.pictures.forget();
             state.redraw = true;
             Some(vec![Effect::ClearScreen])
         }
@@ -111,12 +118,7 @@ fn everywhere(state: &mut State, action: Action) -> Option<Vec<Effect>> {
             none
         }
         Action::Show(screen) => Some(show(state, screen)),
-        Action::NextTheme => {
-            let names = Theme::names();
-            let at = names.iter().position(|name| name == state.theme.name()).unwrap_or(0);
-            use_theme(state, &names[(at + 1) % names.len()]);
-            none
-        }
+        Action::NextTheme => Some(load_theme(state, None)),
         Action::SaveScreen => {
             let text = match &state.watch {
                 Some(watch) if state.screen == Screen::Watch => format!("automem-step-{}.svg", watch.cursor),
@@ -151,18 +153,39 @@ fn show(state: &mut State, screen: Screen) -> Vec<Effect> {
     Vec::new()
 }
 
+/// Asks for a theme; without a name for the one that shows if its files changed, else the next.
+pub(super) fn load_theme(state: &State, key: Option<String>) -> Vec<Effect> {
+    vec![Effect::LoadTheme(ThemeRequest {
+        key,
+        shows: (state.theme.key().to_owned(), state.theme.digest()),
+        depth: state.theme.terminal(),
+    })]
+}
+
 /// Uses a theme for what is drawn from now on.
-pub(super) fn use_theme(state: &mut State, name: &str) {
-    match Theme::load(name, state.theme.depth()) {
-        Ok(theme) => {
-            state.say(Mood::Info, format!("theme: {}", theme.name()));
-            state.theme = theme;
-            if let Some(watch) = &mut state.watch {
-                watch.memory.open.key = None;
-                watch.scaffold.open.key = None;
+pub(super) fn use_theme(state: &mut State, theme: Theme) {
+    state.theme = theme;
+    state.redraw = true;
+    if let Some(watch) = &mut state.watch {
+        watch.memory.open.key = None;
+        watch.scaffold.open.key = None;
+    }
+    // A prompt that is open was coloured when it was opened.
+    let at = state
+        .overlays
+        .iter()
+        .position(|overlay| matches!(overlay, Overlay::Inspector(_)));
+    if let Some(at) = at
+        && let Overlay::Inspector(old) = state.overlays.remove(at)
+    {
+        let open = match watch::inspect_beside(state, &old, 0) {
+            Some(mut open) => {
+                (open.part, open.scroll) = (old.part, old.scroll);
+                Box::new(open)
             }
-        }
-        Err(error) => state.say(Mood::Bad, error.to_string()),
+            None => old,
+        };
+        state.overlays.insert(at, Overlay::Inspector(open));
     }
 }
 

@@ -2,14 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{runs, watch};
+use super::{runs, use_theme, watch};
 use crate::tui::data::{ControlView, Data, Effect, LiveId, Opened, RunState, SearchNews, Timeline};
 use crate::tui::keymap::{Action, Place, Screen};
 use crate::tui::live::LiveRun;
 use crate::tui::overlay::Overlay;
-use crate::tui::panes::Trail;
 use crate::tui::state::{Job, Mood, State};
-use crate::tui::theme::Depth;
 use crate::tui::watch::Watch;
 use crate::types::{Body, EpisodeNo, Event};
 
@@ -105,11 +103,12 @@ pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
                 watch.memories.put(view.step, view, near);
             }
         }
-        Data::Trail { episode, step, cells } => {
-            if let Some(watch) = watching(state, episode) {
-                watch.game.trail = Some(Trail { episode, step, cells });
+        Data::Map(map) => {
+            if let Some(watch) = watching(state, map.episode) {
+                watch.game.map = Some(map);
             }
         }
+        Data::Picture(ready) => state.pictures.take(ready),
         Data::Blame(blame) => {
             if let Some(watch) = watching(state, blame.episode) {
                 watch.memory.blame = Some(*blame);
@@ -156,6 +155,12 @@ pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
             state.say(Mood::Good, format!("{} is here", request.model));
             state.runs.stale = true;
             return vec![Effect::Start(request), Effect::ListRuns];
+        }
+        Data::Theme { theme, names, reloaded } => {
+            let again = if reloaded { " (read anew)" } else { "" };
+            state.say(Mood::Info, format!("theme: {}{again}", theme.name()));
+            state.themes = names;
+            use_theme(state, *theme);
         }
         Data::Note(text) => state.say(Mood::Good, text),
         Data::Failed(text) => {
@@ -247,7 +252,6 @@ fn watching(state: &mut State, episode: EpisodeNo) -> Option<&mut Watch> {
 }
 
 fn opened(state: &mut State, opened: Opened) -> Vec<Effect> {
-    let letters = state.opens.letters || state.theme.depth() < Depth::Ansi256;
     state.bring_to_front(&opened.path);
     // What was said about another episode of the same run still holds.
     let same = state.watch.as_ref().is_some_and(|watch| watch.path == opened.path);
@@ -255,7 +259,7 @@ fn opened(state: &mut State, opened: Opened) -> Vec<Effect> {
     match &mut state.watch {
         Some(watch) if watch.path == opened.path => watch.reopen(opened),
         _ => {
-            let mut watch = Watch::new(opened, letters);
+            let mut watch = Watch::new(opened);
             if watch.finished {
                 watch.speed = state.opens.speed;
             }

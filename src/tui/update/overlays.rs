@@ -1,6 +1,6 @@
 //! Actions on what lies over the screen.
 
-use super::{act as act_below, push, quit_now, runs, use_theme, watch};
+use super::{act as act_below, load_theme, push, quit_now, runs, watch};
 use crate::tui::data::{ControlRequest, Effect};
 use crate::tui::inspector::Part;
 use crate::tui::keymap::{Action, Screen};
@@ -185,10 +185,7 @@ fn run(state: &mut State, picker: &Picker) -> Vec<Effect> {
     match &entry.command {
         Command::Act(action) => act_below(state, *action),
         Command::GoTo(step) => go_to(state, *step),
-        Command::UseTheme(name) => {
-            use_theme(state, name);
-            Vec::new()
-        }
+        Command::UseTheme(name) => load_theme(state, Some(name.clone())),
     }
 }
 

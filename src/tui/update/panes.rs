@@ -2,10 +2,14 @@
 
 use crate::tui::keymap::Action;
 use crate::tui::layout::{self, Pane};
+use crate::tui::panels::game;
+use crate::tui::panes::GameView;
 use crate::tui::state::State;
 use crate::tui::stream;
 use crate::tui::watch::Watch;
 use crate::tui::widgets::list::Scroll;
+use crate::tui::widgets::map;
+use crate::types::View;
 
 pub(super) fn act(state: &mut State, action: Action) {
     let inner = match &state.watch {
@@ -17,12 +21,42 @@ pub(super) fn act(state: &mut State, action: Action) {
     };
     let height = usize::from(inner.height).max(1);
     match watch.focus {
+        Pane::Game if watch.game.view == GameView::Map => {
+            let page = (height as i32 - 1).max(1);
+            match action {
+                Action::Up => pan(state, (0, -1)),
+                Action::Down => pan(state, (0, 1)),
+                Action::PageUp => pan(state, (0, -page)),
+                Action::PageDown => pan(state, (0, page)),
+                _ => {}
+            }
+        }
         Pane::Game => scroll(&mut watch.game.text, action, usize::MAX / 2, height),
         Pane::Memory => memory(watch, action, inner),
         Pane::Actions => actions(watch, action, height),
         Pane::Scaffold => scaffold(watch, action, inner),
         Pane::Timeline => {}
     }
+}
+
+/// Moves the map under the pane, as far as there is more of it.
+pub(super) fn pan(state: &mut State, by: (i32, i32)) {
+    let inner = state.inner(Pane::Game);
+    let look = state.pictures.look(&state.theme);
+    let Some(watch) = state.watch.as_deref_mut() else {
+        return;
+    };
+    let Some(frame) = watch.shown.as_ref().and_then(|record| record.frame().cloned()) else {
+        return;
+    };
+    let View::Tiles(view) = &frame.view else {
+        return;
+    };
+    let room = game::room(inner);
+    let start = |pan| map::plan(view, look, room, pan).part();
+    let (still, here) = (start((0, 0)), start(watch.game.pan));
+    let there = start((here.0 - still.0 + by.0, here.1 - still.1 + by.1));
+    watch.game.pan = (there.0 - still.0, there.1 - still.1);
 }
 
 fn scroll(scroll: &mut Scroll, action: Action, len: usize, height: usize) {

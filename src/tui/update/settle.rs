@@ -2,12 +2,13 @@
 //!
 //! Many events may come between two frames; what follows from them is done once, here.
 
-use super::watch::wanted_trail;
+use super::watch::wanted_map;
 use crate::tui::data::Effect;
 use crate::tui::inspector;
 use crate::tui::keymap::Screen;
 use crate::tui::layout::{self, Pane};
 use crate::tui::overlay::Overlay;
+use crate::tui::panels;
 use crate::tui::state::State;
 use crate::tui::stream;
 use crate::tui::theme::Theme;
@@ -30,6 +31,11 @@ pub(crate) fn settle(state: &mut State) -> Vec<Effect> {
         open_memory(watch, &state.theme, memory_area);
         effects.extend(blame(watch, memory_area));
         open_scaffold(watch, &state.theme, scaffold_area);
+    }
+    if let Some(wanted) = panels::game::wanted(state)
+        && state.pictures.ask(&wanted)
+    {
+        effects.push(Effect::Picture(wanted));
     }
     if let Some(Overlay::Inspector(inspector)) = state.overlays.last_mut() {
         fit_inspector(inspector, state.size);
@@ -115,11 +121,11 @@ fn load(watch: &mut Watch) -> Vec<Effect> {
         watch.asked = Some((request.episode, request.step));
         effects.push(Effect::Load(request));
     }
-    if let Some((episode, step)) = wanted_trail(watch)
-        && watch.game.trail_asked != Some((episode, step))
+    if let Some((episode, step)) = wanted_map(watch)
+        && watch.game.map_asked != Some((episode, step))
     {
-        watch.game.trail_asked = Some((episode, step));
-        effects.push(Effect::LoadTrail { episode, step });
+        watch.game.map_asked = Some((episode, step));
+        effects.push(Effect::LoadMap { episode, step });
     }
     effects
 }

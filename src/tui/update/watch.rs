@@ -86,8 +86,13 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
         Action::View => {
             watch.game.view = watch.game.view.next();
             watch.game.text = Default::default();
+            watch.game.pan = (0, 0);
         }
-        Action::Picture => watch.game.letters = !watch.game.letters,
+        Action::Picture => {
+            let word = state.pictures.next(&state.theme);
+            state.say(Mood::Info, format!("the game as {word}"));
+        }
+        Action::PanBy(by) => panes::pan(state, (by, 0)),
         Action::Diff => {
             watch.focus_on(Pane::Scaffold);
             return diff(watch);
@@ -367,7 +372,7 @@ pub(super) fn copied(watch: &Watch) -> Option<String> {
     }
 }
 
-/// Whether a trail is wanted for the episode and step.
-pub(super) fn wanted_trail(watch: &Watch) -> Option<(EpisodeNo, StepNo)> {
+/// The episode and step whose map is wanted.
+pub(super) fn wanted_map(watch: &Watch) -> Option<(EpisodeNo, StepNo)> {
     (watch.game.view == GameView::Map).then_some((watch.episode, watch.cursor))
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod document;
 pub(crate) mod list;
+pub(crate) mod map;
 pub(crate) mod paint;
 pub(crate) mod sprites;
 pub(crate) mod text;
