@@ -18,7 +18,8 @@ pub(super) struct PlanArgs {
     /// A scaffold's name, or the path of its folder
     #[arg(long, default_value = "crafter-v0")]
     pub(super) scaffold: String,
-    /// `scripted` (a program, no language model), a model's name, FILE.gguf, or recorded:FILE
+    /// `scripted` (a program, no language model), a model's name, FILE.gguf, `openai:MODEL@http://host:port/v1` (a
+    /// model on a server: llama.cpp, vLLM, OpenAI; the key comes from OPENAI_API_KEY), or recorded:FILE
     #[arg(long, default_value = "scripted")]
     pub(super) model: String,
     /// Seeds, one episode each: 42, or 42..45 (four of them), or 1,2,9
