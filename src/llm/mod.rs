@@ -13,11 +13,14 @@ pub mod llama;
 pub mod openai;
 pub mod pull;
 pub mod recorded;
+mod retry;
+mod secret;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use chat::{ChatAnswer, ChatModel, ChatProgress, ChatRequest, LlmError, SlotKey};
+pub use secret::Secret;
 
 use crate::config::Workspace;
 

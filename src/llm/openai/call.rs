@@ -11,7 +11,7 @@ use super::errors::{self, Failure, tidy};
 use super::line::{Incoming, Limits, Line};
 use super::probe::{self, About};
 use super::request::{self, Refused};
-use super::retry::{GiveUp, Retries, chance};
+use crate::llm::retry::{GiveUp, Retries, chance};
 use super::sse::{LONGEST_EVENT, SseEvent, SseParser};
 use crate::llm::{ChatAnswer, ChatProgress, ChatRequest, LlmError};
 
@@ -354,7 +354,7 @@ impl Call<'_> {
     }
 }
 
-fn bad_piece(bad: BadPiece, data: &str, key: Option<&super::options::Secret>) -> Failure {
+fn bad_piece(bad: BadPiece, data: &str, key: Option<&crate::llm::Secret>) -> Failure {
     match bad {
         BadPiece::NoJson => Failure::passing(format!("it sent what is no JSON: `{}`", tidy(data, key))),
         BadPiece::Error(error) => errors::in_stream(&error, key),

@@ -8,7 +8,8 @@ use std::time::Duration;
 use regex::Regex;
 use serde_json::Value;
 
-use super::options::{KEYS, Secret};
+use super::options::KEYS;
+use crate::llm::Secret;
 use super::request::{FIELDS, Field};
 use crate::protocol::sanitize;
 

@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use super::address::{Address, FORM};
 use super::errors::{self, Failure, tidy};
-use super::options::{KEYS, Secret, Settings};
-use super::retry;
-use crate::llm::http;
+use super::options::{KEYS, Settings};
+use crate::llm::Secret;
+use crate::llm::{http, retry};
 
 /// Bytes of an error that are read.
 const LONGEST_ERROR: usize = 64 << 10;

@@ -11,7 +11,7 @@
 //! | `request` | what is sent, and the prompt for the record |
 //! | `line` | bytes in and out, within time limits |
 //! | `sse`, `answer`, `thinking` | what comes back |
-//! | `errors`, `retry` | what a failure means, and when to try again |
+//! | `errors` | what a failure means |
 //! | `call` | one call from its first try to its answer |
 //!
 //! Stop texts are found here and not by the server: servers cut them away, and most do not tell which one it was or
@@ -26,14 +26,13 @@ mod line;
 mod options;
 mod probe;
 mod request;
-mod retry;
 mod sse;
 mod thinking;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub use options::{RemoteOptions, Secret};
+pub use options::RemoteOptions;
 
 use self::address::{Address, FORM};
 use self::call::Server;

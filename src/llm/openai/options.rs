@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use crate::llm::Secret;
+
 /// Variables that hold the key; the first that is set counts.
 pub(super) const KEYS: [&str; 2] = ["AUTOMEM_OPENAI_API_KEY", "OPENAI_API_KEY"];
 /// The variable that holds the base address of models given without one.
@@ -13,27 +15,6 @@ const FIRST: &str = "AUTOMEM_OPENAI_FIRST_SECONDS";
 const BETWEEN: &str = "AUTOMEM_OPENAI_BETWEEN_SECONDS";
 const WHOLE: &str = "AUTOMEM_OPENAI_CALL_SECONDS";
 const RETRIES: &str = "AUTOMEM_OPENAI_RETRIES";
-
-/// A key. It shows itself to nobody.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Keeps a key.
-    pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-
-    pub(in crate::llm) fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("***")
-    }
-}
 
 /// How remote models are spoken to. What is `None` is taken from the environment, else a default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

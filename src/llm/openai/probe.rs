@@ -11,7 +11,7 @@ use super::call::name;
 use super::errors::Failure;
 use super::line::{Limits, Line};
 use super::request::Kind;
-use super::retry::{Retries, chance};
+use crate::llm::retry::{Retries, chance};
 
 /// Time for each question.
 const TIME: Duration = Duration::from_secs(10);
