@@ -236,7 +236,7 @@ mod tests {
             file.url.as_str(),
             "https://huggingface.co/unsloth/Qwen-GGUF/resolve/main/sub%20dir/q-Q4.gguf"
         );
-        assert_eq!((file.name(), file.token), ("q-Q4", None));
+        assert_eq!((file.name(), &file.token), ("q-Q4", &None));
         let set = [(ENDPOINT, "https://mirror.example/hf/"), (TOKEN, " hf_secret\n")];
         let file = parse("hf:o/r/f@x.GGUF@refs/pr/1", &set).unwrap();
         assert_eq!(
