@@ -475,3 +475,24 @@ fn the_verb_fetches_names_and_goes_on_after_ctrl_c() {
     assert_eq!(wrong.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("goes with an address"));
 }
+
+#[test]
+fn proxies_are_used_as_everywhere() {
+    let bytes = gguf(11);
+    let sum = sha256(&bytes);
+    let proxy = FakeServer::start(move |seen, _, stream| serve(seen, stream, &bytes, "\"one\"", None));
+    let home = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_automem"))
+        .args(["model", "pull", "http://models.example/a/m.gguf", "--sha256", &sum])
+        .env("AUTOMEM_HOME", home.path())
+        .env("HTTP_PROXY", proxy.url(""))
+        .env_remove("http_proxy")
+        .env_remove("NO_PROXY")
+        .env_remove("no_proxy")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    assert_eq!(proxy.seen()[0].path, "http://models.example/a/m.gguf");
+    assert!(home.path().join("models/m.gguf").is_file());
+}

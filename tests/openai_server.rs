@@ -740,3 +740,13 @@ fn a_run_is_played_recorded_and_shows_no_key() {
     assert_eq!(automem::agent::spec_of(&reader.meta().model), Some(spec));
     assert!(reader.meta().model.is_llm);
 }
+
+#[test]
+fn encrypted_and_plain_servers_are_told_apart() {
+    // TLS is spoken (and fails) with a server that does not know it.
+    let server = server(|_, _, stream| whole(stream, "never"));
+    let spec = format!("tiny@https://{}/v1", server.address);
+    let error = OpenAiModel::open(&spec, &options()).unwrap_err().to_string();
+    assert!(error.contains("cannot be reached") && !error.contains(KEY), "{error}");
+    assert!(server.seen().is_empty(), "nothing readable is sent");
+}

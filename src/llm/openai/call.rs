@@ -11,8 +11,8 @@ use super::errors::{self, Failure, tidy};
 use super::line::{Incoming, Limits, Line};
 use super::probe::{self, About};
 use super::request::{self, Refused};
-use crate::llm::retry::{GiveUp, Retries, chance};
 use super::sse::{LONGEST_EVENT, SseEvent, SseParser};
+use crate::llm::retry::{GiveUp, Retries, chance};
 use crate::llm::{ChatAnswer, ChatProgress, ChatRequest, LlmError};
 
 /// Bytes of an answer that comes at once.

@@ -9,8 +9,8 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::options::KEYS;
-use crate::llm::Secret;
 use super::request::{FIELDS, Field};
+use crate::llm::Secret;
 use crate::protocol::sanitize;
 
 /// Characters of a server's own words that a message quotes.

@@ -1,7 +1,7 @@
 //! Models on servers that speak OpenAI's chat interface: llama.cpp's server, vLLM, OpenAI and many others.
 //!
 //! Owns one server connection that any number of episodes share. Must never write a key anywhere, and must not follow a
-//! redirect with one.
+//! redirect with one: it goes to the server whose address a person gave, as ordinary clients send it.
 //!
 //! | file | its one job |
 //! |---|---|

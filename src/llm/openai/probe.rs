@@ -11,6 +11,7 @@ use super::call::name;
 use super::errors::Failure;
 use super::line::{Limits, Line};
 use super::request::Kind;
+use crate::llm::http;
 use crate::llm::retry::{Retries, chance};
 
 /// Time for each question.
@@ -47,8 +48,12 @@ pub(super) async fn look(line: &Line) -> Result<About, String> {
                 match retries.wait(wait, chance()).ok().filter(|_| !absent) {
                     Some(wait) => tokio::time::sleep(wait).await,
                     None => {
+                        let step = match http::is_this_machine(&line.address.base) {
+                            true => "start the server",
+                            false => "check the network (a proxy is taken from HTTPS_PROXY and NO_PROXY)",
+                        };
                         return Err(format!(
-                            "{}: {message}; start the server, or give the right address: {FORM}",
+                            "{}: {message}; {step}, or give the right address: {FORM}",
                             name(line)
                         ));
                     }

@@ -130,13 +130,14 @@ fn hub_file(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Rem
         Some((path, revision)) if is_gguf(path) => (path, revision),
         _ => (text, "main"),
     };
+    let no_file = || format!("`hf:{text}` names no file; write {HF_FORM}");
     let parts: Vec<&str> = path.split('/').collect();
     let fine = |part: &&str| !part.is_empty() && *part != "." && *part != ".." && !part.chars().any(char::is_control);
     let [owner, repository, inside @ ..] = parts.as_slice() else {
-        return Err(format!("it names no file; write {HF_FORM}"));
+        return Err(no_file());
     };
     if inside.is_empty() || revision.is_empty() || !parts.iter().all(fine) {
-        return Err(format!("it names no file; write {HF_FORM}"));
+        return Err(no_file());
     }
     let name = file_name(inside.last().copied().unwrap_or_default())?;
     let endpoint = set(ENDPOINT).unwrap_or_else(|| HUB.to_owned());
@@ -197,7 +198,9 @@ fn is_gguf(path: &str) -> bool {
 /// A file's name without its ending; refuses what could not be used alone.
 fn file_name(file: &str) -> Result<String, String> {
     if !is_gguf(file) {
-        return Err("it names no GGUF file; give the address of a file that ends in .gguf".to_owned());
+        return Err(format!(
+            "`{file}` is no GGUF file; give the address of a file that ends in .gguf"
+        ));
     }
     let stem = &file[..file.len() - ".gguf".len()];
     let is_number = |text: &str| text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -207,7 +210,7 @@ fn file_name(file: &str) -> Result<String, String> {
         && is_number(number)
     {
         return Err(format!(
-            "it is only part {number} of {of} of a model; fetch all parts, join them with `llama-gguf-split --merge`, \
+            "`{file}` is only part {number} of {of} of a model; fetch all parts, join them with `llama-gguf-split --merge`, \
              and bring the whole file in with --from"
         ));
     }
