@@ -750,3 +750,23 @@ fn encrypted_and_plain_servers_are_told_apart() {
     assert!(error.contains("cannot be reached") && !error.contains(KEY), "{error}");
     assert!(server.seen().is_empty(), "nothing readable is sent");
 }
+
+#[test]
+fn calls_that_learn_the_same_at_once_all_go_on() {
+    let both = Arc::new(Barrier::new(2));
+    let server = server(move |seen, _, stream| {
+        if seen.json()["stream_options"].is_object() {
+            // Both have sent it before either is refused.
+            both.wait();
+            return json(stream, "400 Bad Request", r#"{"error":"unknown field stream_options"}"#);
+        }
+        whole(stream, "fine")
+    });
+    let model = open(&server, &options());
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| assert_eq!(ask(&model, &request()).0.unwrap().text, "fine"));
+        }
+    });
+    assert_eq!(server.seen_at(CHAT).len(), 4);
+}

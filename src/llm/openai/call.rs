@@ -38,6 +38,8 @@ struct Call<'a> {
     began: Instant,
     /// The answer's tokens, where fewer than asked for fit.
     most: Option<u32>,
+    /// What this call was refused: another call may have learnt the same in the meantime.
+    dropped: Refused,
 }
 
 /// What a try gave.
@@ -72,6 +74,7 @@ impl Server {
             request,
             began: Instant::now(),
             most: None,
+            dropped: Refused::default(),
         };
         let settings = &self.line.settings;
         let mut retries = Retries::new(settings.retries, settings.backoff, settings.patience);
@@ -84,7 +87,10 @@ impl Server {
             };
             match failure {
                 // Each field is refused once at most, so this ends.
-                Failure::Field { field, .. } if !self.refused.has(field) => self.refused.add(field),
+                Failure::Field { field, .. } if !call.dropped.has(field) => {
+                    call.dropped.add(field);
+                    self.refused.add(field);
+                }
                 Failure::TooLong {
                     prompt: Some(prompt),
                     window: Some(window),
