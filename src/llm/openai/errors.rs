@@ -271,14 +271,20 @@ fn refused_field(said: &Said, body: &str) -> Option<Field> {
             .find(|(name, _)| is_word_in(name, text))
             .map(|(_, field)| *field)
     };
-    let by_param = FIELDS
+    let param = FIELDS
         .iter()
         .find(|(name, _)| said.param == *name || said.param.starts_with(&format!("{name}.")));
     let from_body = || said.message.is_empty().then(|| named(body)).flatten();
-    by_param
+    let field = param
         .map(|(_, field)| *field)
         .or_else(|| named(&said.message))
-        .or_else(from_body)
+        .or_else(from_body)?;
+    let is_limit = matches!(field, Field::MaxTokens | Field::MaxCompletionTokens);
+    let about_its_value = ["too large", "at most", "at least"]
+        .iter()
+        .any(|words| said.message.contains(words));
+    // A limit that is only too high must not become none at all.
+    (!(is_limit && about_its_value)).then_some(field)
 }
 
 /// Whether a name stands in a text as a word of its own: `stream` is not in `stream_options`.
@@ -361,6 +367,8 @@ mod tests {
                 other => panic!("{body}: {other:?}"),
             }
         }
+        let high = r#"{"error":{"message":"max_tokens is too large: 99999. This model supports at most 16384 completion tokens.","param":"max_tokens"}}"#;
+        assert!(matches!(of(400, high), Failure::Lasting { .. }));
         let grammar = r#"{"error":{"code":400,"message":"Failed to initialize samplers: failed to parse grammar"}}"#;
         assert!(matches!(of(400, grammar), Failure::Lasting { .. }));
         assert!(!is_word_in("stream", "upstream, stream_options, streams") && is_word_in("stream", "'stream'"));
