@@ -203,7 +203,16 @@ impl<'a> Episode<'a> {
             self.phase(Phase::Log)?;
             self.after_log()?;
         }
-        let (raw, action, repaired, by) = match self.phase(Phase::Plan)? {
+        let planned = match self.chosen_by_a_person() {
+            Some(action) => PhaseEnd::Committed {
+                raw: action.0.clone(),
+                action,
+                repaired: false,
+                by: ActionBy::Human,
+            },
+            None => self.phase(Phase::Plan)?,
+        };
+        let (raw, action, repaired, by) = match planned {
             PhaseEnd::Committed {
                 raw,
                 action,
@@ -235,6 +244,20 @@ impl<'a> Episode<'a> {
         });
         self.moved(raw, &action, by, after);
         Ok(self.end())
+    }
+
+    /// The action a person chose for this step, if it is one of the world's.
+    fn chosen_by_a_person(&mut self) -> Option<Action> {
+        let action = self.shared.controls.take_action(self.at.episode)?;
+        if !self.shared.world.actions.contains(&action) {
+            let text = format!("A person chose `{action}`, which is no action of this world; the agent plans instead.");
+            self.push(Body::Annotated { text });
+            return None;
+        }
+        self.push(Body::HumanActed {
+            action: action.0.clone(),
+        });
+        Some(action)
     }
 
     fn moved(&mut self, raw: String, action: &Action, by: ActionBy, after: Frame) {

@@ -133,7 +133,7 @@ impl Episode<'_> {
         ask: Ask,
     ) -> Result<bool, Fault> {
         let text = match ask {
-            Ask::First => self.render_first(phase)?,
+            Ask::First => self.render_first(phase)? + &self.messages_of_a_person(),
             Ask::Continue { results, notices } => {
                 let mut vars = ContinueVars {
                     step: self.at.step.0,
@@ -190,6 +190,17 @@ impl Episode<'_> {
             (None, Phase::Plan) => scaffold.render(Template::Plan, &vars),
         };
         text.map_err(|error| Fault::Other(error.to_string()))
+    }
+
+    /// What a person wants the agent to be told, as it stands at the end of the prompt.
+    fn messages_of_a_person(&mut self) -> String {
+        let mut told = String::new();
+        for text in self.shared.controls.take_messages(self.at.episode) {
+            told.push_str("\n\nA PERSON WHO WATCHES YOU SAYS: ");
+            told.push_str(&text);
+            self.push(Body::HumanSaid { text });
+        }
+        told
     }
 
     fn render_continue(&self, phase: Phase, vars: &ContinueVars) -> Result<String, Fault> {

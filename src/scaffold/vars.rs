@@ -162,7 +162,7 @@ impl OwnVars {
     }
 
     fn to_value(&self) -> Value {
-        self.0.iter().map(|(name, value)| (name.as_str(), value.clone())).collect()
+        Value::from(self.0.clone())
     }
 }
 
@@ -179,7 +179,10 @@ fn from_json(value: &serde_json::Value) -> Value {
             (None, x) => Value::from(x),
         },
         Json::Array(items) => items.iter().map(from_json).collect(),
-        Json::Object(map) => map.iter().map(|(key, value)| (key.as_str(), from_json(value))).collect(),
+        Json::Object(map) => {
+            let map: BTreeMap<String, Value> = map.iter().map(|(key, value)| (key.clone(), from_json(value))).collect();
+            Value::from(map)
+        }
     }
 }
 

@@ -45,11 +45,10 @@ impl Limits {
 #[cfg(target_os = "linux")]
 pub(super) fn limit_memory(more: u64) {
     use rustix::process::{Resource, Rlimit, setrlimit};
-    let pages: u64 = std::fs::read_to_string("/proc/self/statm")
-        .ok()
-        .and_then(|text| text.split(' ').next()?.parse().ok())
-        .unwrap_or(0);
-    let most = pages * rustix::param::page_size() as u64 + more;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmSize:"));
+    let now: Option<u64> = kilobytes.and_then(|text| text.trim().strip_suffix(" kB")?.trim().parse().ok());
+    let most = now.unwrap_or(0) * 1024 + more;
     let limit = Rlimit {
         current: Some(most),
         maximum: Some(most),
@@ -62,10 +61,12 @@ pub(super) fn limit_memory(more: u64) {
 #[cfg(target_os = "linux")]
 pub(super) fn limit_cpu(more: u64) {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime).tv_sec;
+    // Nanoseconds that the only thread has run, the first number there.
+    let used = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    let used: u64 = used.split(' ').next().and_then(|text| text.parse().ok()).unwrap_or(0);
     let limit = Rlimit {
         // The limit counts whole seconds: one more, so that a call has what it was promised.
-        current: Some(u64::try_from(used).unwrap_or(0) + more + 1),
+        current: Some(used / 1_000_000_000 + more + 1),
         maximum: getrlimit(Resource::Cpu).maximum,
     };
     let _ = setrlimit(Resource::Cpu, limit);

@@ -85,6 +85,8 @@ pub fn lint(source: &str) -> Vec<ProblemAt> {
     let mut problems: Vec<ProblemAt> = ast
         .lint(Some(&names))
         .into_iter()
+        // A hook has two arguments, whether or not it needs both; speed is the limits' business.
+        .filter(|lint| lint.short_name != "unused-argument" && !lint.short_name.contains("inefficient"))
         .map(|lint| {
             let hint = format!("`# starlark-lint-disable {}` on the line allows it", lint.short_name);
             placed(Some(lint.location.resolve_span().begin), &lint.problem, &hint)
@@ -334,7 +336,7 @@ def hook(state, event):
         ] {
             let mut state = Map::from_iter([("a".to_owned(), Json::from(0))]);
             let error = run(source, &mut state, serde_json::json!({})).unwrap_err();
-            assert!(error.to_lowercase().contains(told), "{source}: {error}");
+            assert!(error.to_lowercase().contains(&told.to_lowercase()), "{source}: {error}");
             assert!(!error.contains('\n'), "{error}");
             assert_eq!(state["a"], 0, "{source}");
         }
