@@ -32,7 +32,7 @@
 //! | [`protocol`] | the tags: parse and print, tolerant of what models write; grammars; making text safe to show |
 //! | [`mod@env`] | [`env::World`] and the registry of worlds; [`env::crafter`], native |
 //! | [`memory`] | the agent's directory: confinement, quotas, the registry of operations (one file an op) |
-//! | [`llm`] | [`llm::ChatModel`] and the registry of back ends: llama.cpp, recorded answers; fetching models |
+//! | [`llm`] | [`llm::ChatModel`] and the registry of back ends: llama.cpp, model servers, recorded answers; fetching models |
 //! | [`store`] | the run file: versioned codec, writer, reader, search, the registry of runs |
 //! | [`scaffold`] | manifest, templates, check, the shipped scaffolds, differences |
 //! | [`agent`] | phases as pure state machines, the driver at the edge, pause and step, resume, verify; scripted players |

@@ -1,6 +1,9 @@
 //! What every `ChatModel` must do. The recorded one is always tried; llama.cpp when the small model is there:
-//! `AUTOMEM_TEST_MODEL` names its file, else it is looked for in the workspace.
+//! `AUTOMEM_TEST_MODEL` names its file, else it is looked for in the workspace. A remote one is tried against a fake
+//! server here, and against a real one in `llama_server.rs`.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod fake_server;
 
 use std::time::{Duration, Instant};
 
@@ -107,6 +110,47 @@ fn recorded_cancels_quickly() {
     cancels_quickly(&model, &request(0, "go", 8), |p| {
         matches!(p, ChatProgress::Prompt { .. })
     });
+}
+
+mod remote {
+    use std::io::Write;
+
+    use automem::llm::openai::{OpenAiModel, RemoteOptions};
+
+    use super::fake_server::{FakeServer, json, stream_head, wait_for_end};
+    use super::*;
+
+    /// A server that answers what is asked, or never when asked to `go`.
+    fn server() -> FakeServer {
+        FakeServer::start(|seen, _, stream| {
+            if seen.path == "/v1/models" {
+                return json(stream, "200 OK", r#"{"data": [{"id": "tiny"}]}"#);
+            }
+            stream_head(stream)?;
+            if seen.body.contains("\"go\"") {
+                wait_for_end(stream);
+                return Ok(());
+            }
+            let event = |value: serde_json::Value| format!("data: {value}\n\n");
+            for piece in ["It is ", "behind the émigré", " 🙂 house."] {
+                let delta = serde_json::json!({"choices": [{"delta": {"content": piece}}]});
+                stream.write_all(event(delta).as_bytes())?;
+            }
+            let end = serde_json::json!({"choices": [{"delta": {}, "finish_reason": "stop"}]});
+            let usage = serde_json::json!({"prompt_tokens": 30, "completion_tokens": 9});
+            let last = serde_json::json!({"choices": [], "usage": usage});
+            stream.write_all(format!("{}{}data: [DONE]\n\n", event(end), event(last)).as_bytes())
+        })
+    }
+
+    #[test]
+    fn openai_keeps_the_contract_and_cancels_quickly() {
+        let server = server();
+        let spec = format!("tiny@{}", server.url("/v1"));
+        let model = OpenAiModel::open(&spec, &RemoteOptions::default()).unwrap();
+        contract(&model);
+        cancels_quickly(&model, &request(0, "go", 8), |p| *p == ChatProgress::Waiting);
+    }
 }
 
 #[cfg(feature = "llama")]

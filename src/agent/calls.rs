@@ -27,7 +27,7 @@ impl Episode<'_> {
         turns_left: u32,
     ) -> Result<Called, Fault> {
         request.sampling.seed = turn_seed(self.shared.sampling.seed, self.seed, self.at.step, phase, turn);
-        if self.shared.scaffold.manifest().grammar {
+        if self.shared.scaffold.manifest().grammar && self.shared.model.takes_grammars() {
             let setup = self.setup(phase);
             let grammar = setup.grammar(self.memory.files(), request.sampling.max_tokens, turns_left);
             request.grammar = Some(grammar);

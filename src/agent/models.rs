@@ -20,11 +20,13 @@ pub fn open_model(spec: &str, world: &str, options: &ModelOptions) -> Result<Arc
 }
 
 /// What [`open_model`] needs to open a recorded run's model again. A record holds no paths of the
-/// machine it was made on: `None` when the model can only be named by a person.
+/// machine it was made on (a server's address is what it was played with): `None` when the model can only be named by
+/// a person.
 pub fn spec_of(model: &ModelRef) -> Option<String> {
     match model.backend.as_str() {
         "scripted" => Some("scripted".to_owned()),
         "llama" => Some(model.name.clone()),
+        "openai" => llm::openai::spec_of(model),
         _ => None,
     }
 }

@@ -123,7 +123,20 @@ impl Actor {
 /// Arguments that fit an operation; `None` when none of the usual ones does.
 fn arguments(op: &Entry, file: &str) -> Option<Vec<String>> {
     const TRIED: &[&str] = &[
-        "a note", "1", "1,2", "3,-4", "1 2", "1:2", "tree", "x", "north", "key", "notes.txt", "key=value", "a: b", "1.5",
+        "a note",
+        "1",
+        "1,2",
+        "3,-4",
+        "1 2",
+        "1:2",
+        "tree",
+        "x",
+        "north",
+        "key",
+        "notes.txt",
+        "key=value",
+        "a: b",
+        "1.5",
     ];
     let args: Vec<String> = op
         .syntax
@@ -140,7 +153,10 @@ fn arguments(op: &Entry, file: &str) -> Option<Vec<String>> {
                     return Some("a note".to_owned());
                 };
                 let regex = regex::Regex::new(&format!(r"\A(?:{pattern})\z")).ok()?;
-                TRIED.iter().find(|text| regex.is_match(text)).map(|text| (*text).to_owned())
+                TRIED
+                    .iter()
+                    .find(|text| regex.is_match(text))
+                    .map(|text| (*text).to_owned())
             }
         })
         .collect::<Option<_>>()?;
@@ -161,14 +177,18 @@ impl ChatModel for Actor {
         None
     }
 
-    fn chat(
-        &self,
-        request: &ChatRequest,
-        _: &Cancel,
-        _: &mut dyn FnMut(ChatProgress),
-    ) -> Result<ChatAnswer, LlmError> {
+    /// So that the rehearsal makes them too, as a run with a real model would.
+    fn takes_grammars(&self) -> bool {
+        true
+    }
+
+    fn chat(&self, request: &ChatRequest, _: &Cancel, _: &mut dyn FnMut(ChatProgress)) -> Result<ChatAnswer, LlmError> {
         Ok(ChatAnswer {
-            prompt: request.messages.iter().map(|message| message.content.as_str()).collect(),
+            prompt: request
+                .messages
+                .iter()
+                .map(|message| message.content.as_str())
+                .collect(),
             text: self.answer(request.slot.phase),
             prompt_tokens: 0,
             cached_tokens: 0,

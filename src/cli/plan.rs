@@ -17,7 +17,8 @@ pub(super) struct PlanArgs {
     /// A scaffold's name, or the path of its folder [default: run.scaffold, crafter-v0]
     #[arg(long)]
     pub(super) scaffold: Option<String>,
-    /// `scripted` (a program, no language model), a model's name, FILE.gguf, or recorded:FILE
+    /// `scripted` (a program, no language model), a model's name, FILE.gguf, `openai:MODEL@http://host:port/v1` (a
+    /// model on a server: llama.cpp, vLLM, OpenAI; the key comes from OPENAI_API_KEY), or recorded:FILE
     /// [default: run.model, scripted]
     #[arg(long)]
     pub(super) model: Option<String>,

@@ -14,6 +14,11 @@ pub trait ChatModel: Send + Sync {
     /// Tokens a prompt and its answer may have together; `None` where there is no such limit.
     fn context_length(&self) -> Option<u32>;
 
+    /// Whether a request's grammar constrains the answer. Where it does not, none is made and none is recorded.
+    fn takes_grammars(&self) -> bool {
+        false
+    }
+
     /// Answers one chat. `sink` gets progress as it comes, on the caller's thread.
     ///
     /// # Errors

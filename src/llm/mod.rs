@@ -7,15 +7,20 @@ pub mod catalog;
 mod chat;
 pub mod decoding;
 pub mod gguf;
+mod http;
 #[cfg(feature = "llama")]
 pub mod llama;
+pub mod openai;
 pub mod pull;
 pub mod recorded;
+mod retry;
+mod secret;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use chat::{ChatAnswer, ChatModel, ChatProgress, ChatRequest, LlmError, SlotKey};
+pub use secret::Secret;
 
 use crate::config::Workspace;
 
@@ -36,6 +41,8 @@ pub struct ModelOptions {
     pub flash_attention: Option<bool>,
     /// Layers on the GPU; `None` puts all there when there is one.
     pub gpu_layers: Option<u32>,
+    /// How a model on a server is spoken to.
+    pub remote: openai::RemoteOptions,
 }
 
 impl ModelOptions {
@@ -63,6 +70,13 @@ const BACK_ENDS: &[BackEnd] = &[
     BackEnd {
         form: "recorded:FILE",
         open: |spec, _| spec.strip_prefix("recorded:").map(open_recorded),
+    },
+    BackEnd {
+        form: openai::HOW,
+        open: |spec, options| {
+            let model = spec.strip_prefix("openai:")?;
+            Some(openai::OpenAiModel::open(model, &options.remote).map(|model| Arc::new(model) as _))
+        },
     },
     BackEnd {
         form: "path/to/model.gguf",

@@ -53,6 +53,10 @@ impl ChatModel for Paced {
         self.model.context_length()
     }
 
+    fn takes_grammars(&self) -> bool {
+        self.model.takes_grammars()
+    }
+
     fn chat(
         &self,
         request: &ChatRequest,

@@ -56,7 +56,7 @@ pub struct ScaffoldRef {
 pub struct ModelRef {
     /// Short name, such as `smollm2-135m` or `scripted`.
     pub name: String,
-    /// Back end: `llama`, `scripted`, `recorded`.
+    /// Back end: `llama`, `openai`, `scripted`, `recorded`.
     pub backend: String,
     /// False for a player that is a program and no language model.
     pub is_llm: bool,

@@ -25,7 +25,7 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Bring a model into the workspace: a known one by name, or a GGUF file
+    /// Bring a model into the workspace: a known one by name, a GGUF file, or one from a hub or an address
     Pull(pull::Args),
     /// Models in the workspace, and those that can be pulled by name
     List(info::ListArgs),

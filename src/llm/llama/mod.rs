@@ -103,6 +103,10 @@ impl ChatModel for LlamaModel {
         Some(self.context)
     }
 
+    fn takes_grammars(&self) -> bool {
+        true
+    }
+
     fn chat(
         &self,
         request: &ChatRequest,

