@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::agent::{self, RunPlan};
-use crate::config::{RunSettings, Workspace};
+use crate::config::{Settings, Workspace};
 use crate::llm::ModelOptions;
 use crate::scaffold::Scaffold;
 use crate::types::{Sampling, Seeds};
@@ -57,15 +57,20 @@ pub(super) struct ModelArgs {
 
 impl ModelArgs {
     /// The options for the back ends.
-    pub(super) fn options(&self, workspace: &Workspace, run: &RunSettings, workers: u32, exact: bool) -> ModelOptions {
+    pub(super) fn options(
+        &self,
+        workspace: &Workspace,
+        settings: &Settings,
+        workers: u32,
+        exact: bool,
+    ) -> ModelOptions {
         ModelOptions {
-            models_dir: workspace.models_dir(),
-            threads: self.threads.or(run.threads),
-            context: self.context.or(run.context),
+            threads: self.threads.or(settings.run.threads),
+            context: self.context.or(settings.run.context),
             // One slot a phase and episode, so that LOG and PLAN keep their prompts apart.
             slots: Some(workers.saturating_mul(2)),
             exact,
-            ..ModelOptions::default()
+            ..ModelOptions::of(workspace, settings)
         }
     }
 }
@@ -75,7 +80,8 @@ impl PlanArgs {
     ///
     /// # Errors
     /// When one of them does not exist or cannot be used.
-    pub(super) fn plan(&self, workspace: &Workspace, run: &RunSettings) -> anyhow::Result<RunPlan> {
+    pub(super) fn plan(&self, workspace: &Workspace, settings: &Settings) -> anyhow::Result<RunPlan> {
+        let run = &settings.run;
         let env = self.env.as_ref().unwrap_or(&run.env);
         let workers = self.workers.unwrap_or(run.workers);
         let exact = self.exact || run.exact;
@@ -84,7 +90,7 @@ impl PlanArgs {
             None => run.seeds()?,
         };
         let scaffold = Scaffold::named(self.scaffold.as_ref().unwrap_or(&run.scaffold), workspace)?;
-        let options = self.model_options.options(workspace, run, workers, exact);
+        let options = self.model_options.options(workspace, settings, workers, exact);
         let out = match &self.out {
             Some(out) => out.clone(),
             None => fresh_name(workspace, env, &scaffold.manifest().name),

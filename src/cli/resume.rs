@@ -38,7 +38,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let settings = Settings::load(&workspace)?.settings;
     let options = args
         .model_options
-        .options(&workspace, &settings.run, meta.workers, meta.exact);
+        .options(&workspace, &settings, meta.workers, meta.exact);
     let Some(spec) = args.model.or_else(|| agent::spec_of(&meta.model)) else {
         anyhow::bail!(
             "the run was played by `{}` ({}), which is not found by its name; give it with --model",

@@ -21,7 +21,7 @@ pub(super) struct Args {
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let workspace = Workspace::find()?;
     let settings = Settings::load(&workspace)?.settings;
-    let plan = args.plan.plan(&workspace, &settings.run)?;
+    let plan = args.plan.plan(&workspace, &settings)?;
     match agent::start(plan) {
         Ok(handle) => follow(handle, args.json),
         Err(error @ AgentError::Plan { .. }) => {

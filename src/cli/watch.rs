@@ -26,7 +26,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let workspace = Workspace::find()?;
     let settings = config::for_screen(&workspace, args.theme)?;
-    let mut plan = args.plan.plan(&workspace, &settings.run)?;
+    let mut plan = args.plan.plan(&workspace, &settings)?;
     let (model, pace) = tui::paced(plan.model, settings.scripted.step_ms);
     plan.model = model;
     let handle = match agent::start(plan) {

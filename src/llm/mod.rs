@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub use chat::{ChatAnswer, ChatModel, ChatProgress, ChatRequest, LlmError, SlotKey};
 pub use secret::Secret;
 
-use crate::config::Workspace;
+use crate::config::{Settings, Workspace};
 
 /// How a model is opened. What is `None` is settled by the model and the machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -51,6 +51,16 @@ impl ModelOptions {
         Self {
             models_dir: workspace.models_dir(),
             ..Self::default()
+        }
+    }
+
+    /// As a person set them in a workspace.
+    pub fn of(workspace: &Workspace, settings: &Settings) -> Self {
+        Self {
+            threads: settings.run.threads,
+            context: settings.run.context,
+            remote: (&settings.server).into(),
+            ..Self::in_workspace(workspace)
         }
     }
 }

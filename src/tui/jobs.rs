@@ -165,9 +165,7 @@ pub(super) fn start(workspace: &Workspace, settings: &Settings, request: &StartR
     let scaffold = Scaffold::named(&request.scaffold, workspace)?;
     let options = ModelOptions {
         slots: Some(request.workers.saturating_mul(2)),
-        threads: settings.run.threads,
-        context: settings.run.context,
-        ..ModelOptions::in_workspace(workspace)
+        ..ModelOptions::of(workspace, settings)
     };
     let model = agent::open_model(&request.model, &request.world, &options)?;
     let (model, pace) = paced(model, settings.scripted.step_ms);
@@ -215,10 +213,8 @@ pub(super) fn resume(workspace: &Workspace, settings: &Settings, path: &Path) ->
     })?;
     let options = ModelOptions {
         slots: Some(meta.workers.saturating_mul(2)),
-        threads: settings.run.threads,
-        context: settings.run.context,
         exact: meta.exact,
-        ..ModelOptions::in_workspace(workspace)
+        ..ModelOptions::of(workspace, settings)
     };
     let (model, pace) = paced(
         agent::open_model(&spec, &meta.world.name, &options)?,

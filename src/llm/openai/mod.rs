@@ -78,7 +78,7 @@ impl OpenAiModel {
             hint,
         };
         let address = Address::parse(spec, variable(BASE).as_deref()).map_err(unknown)?;
-        let settings = Settings::settle(options, variable).map_err(failed)?;
+        let settings = Settings::settle(options, variable);
         let line = Line::new(address, settings).map_err(failed)?;
         let runtime = Runtime::start().map_err(|error| failed(format!("no thread for the network: {error}")))?;
         let looked = runtime.run(&Cancel::new(), &mut |(): ()| {}, |_| async move {
