@@ -9,8 +9,11 @@ use std::sync::Arc;
 
 use ratatui::crossterm::event::KeyEvent;
 
+use super::filter::{Filter, Match};
+use super::memory_diff::{DiffWish, MemoryDiff};
+use crate::analysis::Heat;
 use crate::store::{FileState, StepMark};
-use crate::types::{EpisodeNo, EpisodeSummary, Event as RunEvent, RunMeta, StepNo, StepRecord};
+use crate::types::{Digest, EpisodeNo, EpisodeSummary, Event as RunEvent, RunMeta, StepNo, StepRecord};
 
 /// Something that reaches the screen.
 #[derive(Debug, Clone)]
@@ -91,8 +94,28 @@ pub(crate) enum Data {
     },
     /// Who wrote the lines of a memory file.
     Blame(Box<BlameView>),
+    /// How memory files were used, from step 0 to before `upto`.
+    Heat {
+        /// Episode.
+        episode: EpisodeNo,
+        /// Steps that are counted.
+        upto: StepNo,
+        /// Reads, writes, growth.
+        heat: Arc<Heat>,
+    },
+    /// The difference of the memory between two steps.
+    MemoryDiff(Box<MemoryDiff>),
+    /// What the files of a live run's memory hold on disk.
+    OnDisk {
+        /// The directory.
+        root: PathBuf,
+        /// Digests by path.
+        files: BTreeMap<String, Digest>,
+    },
     /// A search goes on.
     Search(SearchNews),
+    /// A look for what a filter lets through goes on.
+    Filter(FilterNews),
     /// The difference between two scaffolds.
     Diff(Box<ScaffoldDiff>),
     /// A run of this process was started.
@@ -166,6 +189,35 @@ pub(crate) enum Effect {
         /// The file.
         path: String,
     },
+    /// Count how memory files are used in the steps before `upto`.
+    LoadHeat {
+        /// Episode.
+        episode: EpisodeNo,
+        /// Steps to count.
+        upto: StepNo,
+    },
+    /// Compare the memory of two steps.
+    LoadMemoryDiff(DiffWish),
+    /// Watch the memory directory of a live run, or stop to.
+    Lookout(Option<PathBuf>),
+    /// Find the steps of the run that a filter lets something of through.
+    Filter {
+        /// Its file.
+        path: PathBuf,
+        /// The filter.
+        filter: Filter,
+    },
+    /// The same for new steps.
+    Sift {
+        /// Episode.
+        episode: EpisodeNo,
+        /// Steps.
+        steps: Range<StepNo>,
+        /// The filter.
+        filter: Filter,
+    },
+    /// Stop looking for what a filter lets through.
+    CancelFilter,
     /// Search the run.
     Search {
         /// Its file.
@@ -366,7 +418,7 @@ pub(crate) struct BlameView {
 }
 
 /// Who wrote a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BlameLine {
     /// The step that wrote it; `None` when it was there from the start.
     pub(crate) step: Option<StepNo>,
@@ -374,6 +426,8 @@ pub(crate) struct BlameLine {
     pub(crate) by: char,
     /// How often it was read since.
     pub(crate) reads: usize,
+    /// The last steps that read it, as runs of steps, first and last.
+    pub(crate) read_at: Vec<(u32, u32)>,
 }
 
 /// A line of the list of runs.
@@ -438,6 +492,35 @@ pub(crate) enum SearchNews {
     Failed(String),
 }
 
+/// News of a look for what a filter lets through.
+#[derive(Debug, Clone)]
+pub(crate) enum FilterNews {
+    /// Steps looked at, and all.
+    Progress(u64, u64),
+    /// All steps of the run, in order, and up to which step of each episode was looked.
+    Found {
+        /// The filter.
+        filter: Filter,
+        /// Steps.
+        matches: Vec<Match>,
+        /// The first step of each episode that was not looked at.
+        seen: BTreeMap<EpisodeNo, StepNo>,
+    },
+    /// More of them, in new steps of an episode.
+    More {
+        /// The filter.
+        filter: Filter,
+        /// Steps.
+        matches: Vec<Match>,
+        /// Episode.
+        episode: EpisodeNo,
+        /// The first step that was not looked at.
+        seen: StepNo,
+    },
+    /// It could not be done.
+    Failed(String),
+}
+
 /// A place that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
@@ -445,6 +528,8 @@ pub(crate) struct Place {
     pub(crate) episode: EpisodeNo,
     /// Step.
     pub(crate) step: StepNo,
+    /// Which of the step's events holds it.
+    pub(crate) event: usize,
     /// What part of the step it is in.
     pub(crate) what: String,
 }

@@ -9,6 +9,7 @@ use crossbeam_channel::{Receiver, Sender, never};
 use super::data::{ControlRequest, ControlView, Data, Effect, Event, StartRequest};
 use super::jobs;
 use super::loader::{self, Request};
+use super::outside::Lookout;
 use super::pace::Pace;
 use crate::agent::{ControlState, RunHandle};
 use crate::config::Workspace;
@@ -29,6 +30,8 @@ pub(super) struct Edge {
     started: Arc<Mutex<Option<Playing>>>,
     live: Receiver<RunEvent>,
     search: Cancel,
+    filter: Cancel,
+    lookout: Option<Lookout>,
     pull: Cancel,
 }
 
@@ -61,6 +64,8 @@ impl Edge {
             started: Arc::default(),
             live,
             search: Cancel::new(),
+            filter: Cancel::new(),
+            lookout: None,
             pull: Cancel::new(),
         })
     }
@@ -112,6 +117,19 @@ impl Edge {
                 jobs::spawn(&self.events, move |events| jobs::search(path, &text, &cancel, events));
             }
             Effect::CancelSearch => self.search.cancel(),
+            Effect::LoadHeat { episode, upto } => self.ask(Request::Heat { episode, upto }),
+            Effect::LoadMemoryDiff(wish) => self.ask(Request::MemoryDiff(wish)),
+            Effect::Sift { episode, steps, filter } => self.ask(Request::Sift { episode, steps, filter }),
+            Effect::Filter { path, filter } => {
+                self.filter.cancel();
+                self.filter = Cancel::new();
+                let cancel = self.filter.clone();
+                jobs::spawn(&self.events, move |events| jobs::filter(path, filter, &cancel, events));
+            }
+            Effect::CancelFilter => self.filter.cancel(),
+            Effect::Lookout(path) => {
+                self.lookout = path.and_then(|path| Lookout::start(path, self.events.clone()));
+            }
             Effect::Diff { against } => {
                 if let Some(meta) = meta.cloned() {
                     let workspace = self.workspace.clone();
@@ -190,6 +208,8 @@ impl Edge {
     /// its record.
     pub(super) fn close(mut self) -> Option<RunHandle> {
         self.search.cancel();
+        self.filter.cancel();
+        self.lookout = None;
         self.pull.cancel();
         self.live = never();
         self.playing.take().map(|(handle, _)| handle)

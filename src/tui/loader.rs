@@ -4,19 +4,24 @@
 //! down does not pile up work.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
-use super::blame::Fold;
-use super::data::{Data, Effect, Event, LoadRequest, MemoryView, Opened, Timeline};
+use super::blame::{Fold, Survey};
+use super::data::{Data, Effect, Event, FilterNews, LoadRequest, MemoryView, Opened, Timeline};
+use super::filter::{self, Filter};
+use super::memory_diff::{self, DiffWish};
 use crate::store::{Reader, StoreError};
 use crate::types::{EpisodeNo, StepNo, StepRecord, View};
 
 /// How often a run that somebody else writes is looked at.
 const POLL: Duration = Duration::from_millis(500);
+/// How often a long count is told while it goes on.
+const TELL: Duration = Duration::from_millis(250);
 /// Steps a trail goes back.
 const TRAIL: u32 = 200;
 
@@ -50,6 +55,24 @@ pub(super) enum Request {
         /// File.
         path: String,
     },
+    /// How memory files were used in the steps before one.
+    Heat {
+        /// Episode.
+        episode: EpisodeNo,
+        /// Steps.
+        upto: StepNo,
+    },
+    /// The difference of the memory between two steps.
+    MemoryDiff(DiffWish),
+    /// Which new steps a filter lets something of through.
+    Sift {
+        /// Episode.
+        episode: EpisodeNo,
+        /// Steps.
+        steps: Range<StepNo>,
+        /// The filter.
+        filter: Filter,
+    },
     /// Where the agent was.
     Trail {
         /// Episode.
@@ -76,6 +99,7 @@ struct Loader {
     open: Option<Open>,
     around: VecDeque<(EpisodeNo, StepNo)>,
     blame: Option<(EpisodeNo, StepNo, String)>,
+    heat: Option<(EpisodeNo, StepNo)>,
 }
 
 struct Open {
@@ -85,6 +109,9 @@ struct Open {
     known: u32,
     positions: BTreeMap<(EpisodeNo, StepNo), (i32, i32)>,
     fold: Fold,
+    survey: Survey,
+    /// When the survey was told last.
+    told: Instant,
 }
 
 impl Loader {
@@ -94,6 +121,7 @@ impl Loader {
             open: None,
             around: VecDeque::new(),
             blame: None,
+            heat: None,
         }
     }
 
@@ -103,7 +131,7 @@ impl Loader {
 
     /// One round: all wishes that wait, or one of the steps around the cursor, or a look for news.
     fn turn(&mut self, requests: &Receiver<Request>) -> Result<(), Gone> {
-        if self.around.is_empty() && self.blame.is_none() {
+        if self.around.is_empty() && self.blame.is_none() && self.heat.is_none() {
             let grows = self.open.as_ref().is_some_and(|open| !open.reader.is_finished());
             let first = if grows {
                 match requests.recv_timeout(POLL) {
@@ -121,24 +149,28 @@ impl Loader {
             Err(crossbeam_channel::TryRecvError::Disconnected) => Err(Gone),
             Err(crossbeam_channel::TryRecvError::Empty) => match self.around.pop_front() {
                 Some((episode, step)) => self.step(episode, step),
-                None => self.some_blame(),
+                None if self.blame.is_some() => self.some_blame(),
+                None => self.some_heat(),
             },
         }
     }
 
     /// Carries out what waits; of each kind only the last.
     fn serve(&mut self, first: Request, requests: &Receiver<Request>) -> Result<(), Gone> {
-        let (mut load, mut timeline, mut trail) = (None, None, None);
+        let (mut load, mut timeline, mut trail, mut diff, mut sift) = (None, None, None, None, None);
         for request in std::iter::once(first).chain(requests.try_iter()) {
             match request {
                 Request::Open { path, episode, step } => {
-                    (load, timeline, trail) = (None, None, None);
+                    (load, timeline, trail, diff, sift) = (None, None, None, None, None);
                     self.open(path, episode, step)?;
                 }
                 Request::Load(request) => load = Some(request),
                 Request::Timeline { episode, from } => timeline = Some((episode, from)),
                 Request::Trail { episode, step } => trail = Some((episode, step)),
                 Request::Blame { episode, step, path } => self.blame = Some((episode, step, path)),
+                Request::Heat { episode, upto } => self.heat = Some((episode, upto)),
+                Request::MemoryDiff(wish) => diff = Some(wish),
+                Request::Sift { episode, steps, filter } => sift = Some((episode, steps, filter)),
             }
         }
         if let Some((episode, from)) = timeline {
@@ -150,6 +182,15 @@ impl Loader {
         if let Some((episode, step)) = trail {
             self.trail(episode, step)?;
         }
+        if let (Some(wish), Some(open)) = (diff, &self.open) {
+            match memory_diff::load(&open.reader, wish) {
+                Ok(diff) => self.send(Data::MemoryDiff(Box::new(diff)))?,
+                Err(error) => self.send(Data::Failed(error.to_string()))?,
+            }
+        }
+        if let Some((episode, steps, filter)) = sift {
+            self.sift(episode, steps, filter)?;
+        }
         Ok(())
     }
 
@@ -160,6 +201,7 @@ impl Loader {
     fn open(&mut self, path: PathBuf, episode: EpisodeNo, step: Option<StepNo>) -> Result<(), Gone> {
         self.around.clear();
         self.blame = None;
+        self.heat = None;
         match opened(self.open.take(), path.clone(), episode) {
             Ok((open, timeline)) => {
                 let meta = Arc::new(open.reader.meta().clone());
@@ -266,6 +308,40 @@ impl Loader {
         self.send(Data::Blame(Box::new(view)))
     }
 
+    /// Some more steps of the count of reads and writes; told when it is there, and now and then
+    /// on the way.
+    fn some_heat(&mut self) -> Result<(), Gone> {
+        let (Some(open), Some((episode, upto))) = (&mut self.open, self.heat.take()) else {
+            return Ok(());
+        };
+        let done = open.survey.advance(&open.reader, episode, upto);
+        if !done {
+            self.heat = Some((episode, upto));
+        }
+        if !done && open.told.elapsed() < TELL {
+            return Ok(());
+        }
+        open.told = Instant::now();
+        let data = heat_of(&open.survey);
+        self.send(data)
+    }
+
+    fn sift(&mut self, episode: EpisodeNo, steps: Range<StepNo>, filter: Filter) -> Result<(), Gone> {
+        let Some(open) = &self.open else {
+            return Ok(());
+        };
+        let news = match filter::sift_some(&open.reader, &filter, episode, steps.clone()) {
+            Ok(matches) => FilterNews::More {
+                filter,
+                matches,
+                episode,
+                seen: steps.end,
+            },
+            Err(error) => FilterNews::Failed(error.to_string()),
+        };
+        self.send(Data::Filter(news))
+    }
+
     fn trail(&mut self, episode: EpisodeNo, step: StepNo) -> Result<(), Gone> {
         let Some(open) = &mut self.open else {
             return Ok(());
@@ -299,6 +375,8 @@ fn opened(before: Option<Open>, path: PathBuf, episode: EpisodeNo) -> Result<(Op
             known: 0,
             positions: BTreeMap::new(),
             fold: Fold::default(),
+            survey: Survey::default(),
+            told: Instant::now(),
         },
     };
     open.refresh()?;
@@ -391,12 +469,28 @@ pub(super) fn read(reader: &Reader, effect: Effect) -> Vec<Data> {
             while !fold.advance(reader, episode, step) {}
             vec![Data::Blame(Box::new(fold.view(episode, step, path)))]
         }
+        Effect::LoadHeat { episode, upto } => {
+            let mut survey = Survey::default();
+            while !survey.advance(reader, episode, upto) {}
+            vec![heat_of(&survey)]
+        }
+        Effect::LoadMemoryDiff(wish) => memory_diff::load(reader, wish)
+            .map(|diff| vec![Data::MemoryDiff(Box::new(diff))])
+            .unwrap_or_default(),
         Effect::LoadTrail { episode, step } => vec![Data::Trail {
             episode,
             step,
             cells: trail(reader, episode, step, &mut BTreeMap::new()),
         }],
         _ => Vec::new(),
+    }
+}
+
+fn heat_of(survey: &Survey) -> Data {
+    Data::Heat {
+        episode: survey.episode,
+        upto: StepNo(survey.next),
+        heat: Arc::new(survey.heat.clone()),
     }
 }
 

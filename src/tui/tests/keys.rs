@@ -232,6 +232,7 @@ fn a_search_counts_and_goes_round() {
     let place = |step| crate::tui::data::Place {
         episode: EpisodeNo(0),
         step: StepNo(step),
+        event: 0,
         what: "observation".into(),
     };
     let found = SearchNews::Found(vec![place(4), place(30), place(44)]);
