@@ -303,7 +303,11 @@ mod tests {
         assert_eq!(heat.total(Some("b.md"), StepNo(9)), Touches::default());
         assert_eq!(heat.growth(Some("a.txt"), StepNo(3), 9), [4, 4, 6, 6]);
         assert_eq!(heat.growth(None, StepNo(9), 2), [6, 6]);
-        let reads: Vec<u32> = heat.spark(Some("a.txt"), StepNo(3), 2).iter().map(|t| t.reads).collect();
+        let reads: Vec<u32> = heat
+            .spark(Some("a.txt"), StepNo(3), 2)
+            .iter()
+            .map(|t| t.reads)
+            .collect();
         assert_eq!(reads, [0, 2]);
         let change = MemoryChange::between("a.txt", Some("123456"), None).unwrap();
         heat.push(&at(4, Body::HumanEdited { changes: vec![change] }));

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crossbeam_channel::{Receiver, bounded};
 use super::path::is_hidden;
 use crate::types::Digest;
+use crossbeam_channel::{Receiver, bounded};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 
 /// Watches a directory until it is dropped.
@@ -65,7 +65,9 @@ pub fn look(root: &Path) -> BTreeMap<String, Digest> {
     let mut found = BTreeMap::new();
     let mut folders = vec![(root.to_owned(), String::new())];
     while let Some((folder, prefix)) = folders.pop() {
-        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        let Ok(entries) = std::fs::read_dir(&folder) else {
+            continue;
+        };
         for entry in entries.flatten() {
             let name = entry.file_name();
             let Some(name) = name.to_str().filter(|name| !is_hidden(name)) else {

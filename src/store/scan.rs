@@ -117,7 +117,9 @@ impl Reader {
                     .prepare_cached("SELECT first, last FROM blocks WHERE episode = ?1 AND last >= ?2 ORDER BY first")
                     .map_err(fail)?;
                 let blocks = query
-                    .query_map(params![number.0, from.0], |row| Ok((row.get::<_, u32>(0)?, row.get::<_, u32>(1)?)))
+                    .query_map(params![number.0, from.0], |row| {
+                        Ok((row.get::<_, u32>(0)?, row.get::<_, u32>(1)?))
+                    })
                     .map_err(fail)?;
                 for block in blocks {
                     let (first, last) = block.map_err(fail)?;
@@ -230,7 +232,11 @@ impl Reader {
             to: Some(last),
             steps: 0,
         };
-        Ok(self.by_step(&stretch, kinds, &Cancel::new())?.into_values().flatten().collect())
+        Ok(self
+            .by_step(&stretch, kinds, &Cancel::new())?
+            .into_values()
+            .flatten()
+            .collect())
     }
 
     /// Looks at the events of some kinds, step by step, in the whole run from a step on; gives what
@@ -249,7 +255,9 @@ impl Reader {
         let stretches = self.stretches(from)?;
         in_parallel(self.path(), &stretches, cancel, progress, &|reader, stretch| {
             let steps = reader.by_step(stretch, kinds, cancel)?;
-            let picked = steps.iter().filter_map(|(step, events)| pick(stretch.episode, *step, events));
+            let picked = steps
+                .iter()
+                .filter_map(|(step, events)| pick(stretch.episode, *step, events));
             Ok(picked.collect())
         })
     }

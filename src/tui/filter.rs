@@ -171,7 +171,9 @@ impl Filter {
     fn fits_op(&self, op: &MemoryOp) -> bool {
         use OpStatus::{Failed, Malformed, Refused};
         let names = |file: &String| {
-            op.args.first().is_some_and(|arg| arg.trim().trim_start_matches("./") == file)
+            op.args
+                .first()
+                .is_some_and(|arg| arg.trim().trim_start_matches("./") == file)
                 || op.changes.iter().any(|change| change.path == *file)
         };
         any(&self.ops, |name| *name == op.op)
@@ -209,7 +211,12 @@ fn any<T>(wanted: &[T], holds: impl Fn(&T) -> bool) -> bool {
 
 impl fmt::Display for Filter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let author = |author: &Author| AUTHORS.iter().find(|(known, _)| known == author).map_or("", |(_, name)| name);
+        let author = |author: &Author| {
+            AUTHORS
+                .iter()
+                .find(|(known, _)| known == author)
+                .map_or("", |(_, name)| name)
+        };
         let words = (self.ops.iter().map(|op| format!("op:{op}")))
             .chain(self.outcomes.iter().map(|status| format!("outcome:{}", status.word())))
             .chain(self.phases.iter().map(|phase| format!("phase:{}", phase.word())))

@@ -65,7 +65,10 @@ impl Folded {
                 let at = text.len();
                 text.push_str(section.body.trim_end_matches('\n'));
                 let end = text.len();
-                let inside = section.spans.iter().map(|(range, style)| (at + range.start..(at + range.end).min(end), *style));
+                let inside = section
+                    .spans
+                    .iter()
+                    .map(|(range, style)| (at + range.start..(at + range.end).min(end), *style));
                 spans.extend(inside.filter(|(range, _)| range.start < range.end));
                 text.push('\n');
             }
@@ -115,7 +118,10 @@ impl Folded {
 
     /// Folds all parts, or opens all when none is open.
     pub(crate) fn toggle_all(&mut self) {
-        let any = self.sections.iter().any(|section| section.open && section.head.is_some());
+        let any = self
+            .sections
+            .iter()
+            .any(|section| section.open && section.head.is_some());
         for section in self.sections.iter_mut().filter(|section| section.head.is_some()) {
             section.open = !any;
         }
@@ -180,13 +186,19 @@ mod tests {
     fn parts_fold_one_by_one_and_all_at_once() {
         let mut folded = three();
         assert_eq!(folded.document().text(), "▸ system\n▾ task\nthree\nfour Trees\nrest");
-        assert_eq!((0..5).map(|row| folded.section_at(row)).collect::<Vec<_>>(), [0, 1, 1, 1, 2]);
+        assert_eq!(
+            (0..5).map(|row| folded.section_at(row)).collect::<Vec<_>>(),
+            [0, 1, 1, 1, 2]
+        );
         assert!(folded.toggle(0));
         assert_eq!(folded.row_of(1), 3);
         folded.toggle_all();
         assert_eq!(folded.document().text(), "▸ system\n▸ task\nrest");
         folded.toggle_all();
-        assert_eq!(folded.document().text(), "▾ system\none\ntwo\n▾ task\nthree\nfour Trees\nrest");
+        assert_eq!(
+            folded.document().text(),
+            "▾ system\none\ntwo\n▾ task\nthree\nfour Trees\nrest"
+        );
         assert!(!folded.toggle(2), "a part without a head stays");
         assert!(!folded.toggle(99));
     }

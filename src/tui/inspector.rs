@@ -85,7 +85,10 @@ impl Inspector {
         if !turn.tool_results.is_empty() {
             let body = text_of(&turn.tool_results);
             answer.push(Section {
-                head: Some(format!("given back to the model · {} B", text::grouped(turn.tool_results.len() as u64))),
+                head: Some(format!(
+                    "given back to the model · {} B",
+                    text::grouped(turn.tool_results.len() as u64)
+                )),
                 style: theme.bold(Slot::Heading),
                 spans: vec![(0..body.len(), theme.style(Slot::Dim))],
                 body,
@@ -183,12 +186,19 @@ impl Inspector {
         match self.reveal.take() {
             Some(Reveal::Section(section)) => {
                 let row = self.prompt.row_of(section);
-                self.scroll[0] = Scroll { top: row, selected: row };
+                self.scroll[0] = Scroll {
+                    top: row,
+                    selected: row,
+                };
             }
             Some(Reveal::Found(text)) => self.reveal_found(&text, areas),
             None => {}
         }
-        for ((folded, area), scroll) in [&self.prompt, &self.answer].into_iter().zip(areas).zip(&mut self.scroll) {
+        for ((folded, area), scroll) in [&self.prompt, &self.answer]
+            .into_iter()
+            .zip(areas)
+            .zip(&mut self.scroll)
+        {
             let (len, height) = (folded.document().len(), usize::from(area.height));
             scroll.selected = scroll.selected.min(len.saturating_sub(1));
             scroll.top = scroll.top.min(len.saturating_sub(height));
@@ -409,7 +419,11 @@ mod fold_tests {
         assert!(heads[0].starts_with("▸ system · 29 B · ≈"), "{}", heads[0]);
         assert!(heads[0].contains("% cached"), "{}", heads[0]);
         assert!(heads[1].starts_with("▸ rules · The game"), "{}", heads[1]);
-        assert!(heads[2].starts_with("▾ task") && heads[2].ends_with("new"), "{}", heads[2]);
+        assert!(
+            heads[2].starts_with("▾ task") && heads[2].ends_with("new"),
+            "{}",
+            heads[2]
+        );
         inspector.prompt.toggle_all();
         inspector.prompt.toggle_all();
         let text = inspector.prompt.document().text();

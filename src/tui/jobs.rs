@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
 
-use super::data::{Data, DiffLine, Event, FilterNews, Place, RunEntry, RunState, ScaffoldDiff, SearchNews, StartRequest};
+use super::data::{
+    Data, DiffLine, Event, FilterNews, Place, RunEntry, RunState, ScaffoldDiff, SearchNews, StartRequest,
+};
 use super::filter::{self, Filter};
 use super::pace::{Pace, paced};
 use crate::agent::{self, RunHandle, RunPlan};

@@ -160,7 +160,10 @@ impl LiveEpisode {
         let gone = self.texts.keys().filter(|path| !files.contains_key(*path));
         found.extend(gone.map(|path| (path.clone(), Outside::Removed)));
         let before = std::mem::replace(&mut self.outside, found);
-        let new = self.outside.iter().filter(|(path, what)| before.get(*path) != Some(what));
+        let new = self
+            .outside
+            .iter()
+            .filter(|(path, what)| before.get(*path) != Some(what));
         new.map(|(path, _)| path.clone()).collect()
     }
 

@@ -189,7 +189,10 @@ mod tests {
     use super::*;
 
     fn texts(files: &[(&str, &str)]) -> Texts {
-        files.iter().map(|(path, text)| ((*path).to_owned(), Arc::from(*text))).collect()
+        files
+            .iter()
+            .map(|(path, text)| ((*path).to_owned(), Arc::from(*text)))
+            .collect()
     }
 
     #[test]
@@ -198,7 +201,11 @@ mod tests {
         let before = texts(&[("a.txt", "1\n2\n3\n"), ("gone.txt", "x\n"), ("same.txt", "s\n")]);
         let after = texts(&[("a.txt", "1\n2b\n3\n4\n"), ("new.txt", "n\n"), ("same.txt", "s\n")]);
         let diff = compare(wish, &before, &after);
-        let signs: Vec<_> = diff.files.iter().map(|(path, change)| (path.as_str(), change.sign())).collect();
+        let signs: Vec<_> = diff
+            .files
+            .iter()
+            .map(|(path, change)| (path.as_str(), change.sign()))
+            .collect();
         assert_eq!(signs, [("a.txt", "~"), ("gone.txt", "-"), ("new.txt", "+")]);
         assert_eq!(diff.counts, (3, 2));
         assert_eq!(diff.lines[0], DiffLine::File("a.txt +2 -1".into()));

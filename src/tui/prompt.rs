@@ -163,7 +163,9 @@ fn asked(text: &str, message: Range<usize>, before: &[&Turn], frame: Option<&Fra
     let mut known: Vec<(Range<usize>, Kind)> = Vec::new();
     let mut exact = |needle: &str, kind: Kind| {
         let needle = needle.trim();
-        let at = (!needle.is_empty()).then(|| text[message.clone()].find(needle)).flatten();
+        let at = (!needle.is_empty())
+            .then(|| text[message.clone()].find(needle))
+            .flatten();
         if let Some(at) = at {
             let start = message.start + at;
             let range = with_heading(text, message.start, start)..start + needle.len();
@@ -281,7 +283,9 @@ pub(crate) fn cached_to(turn: &Turn) -> (usize, bool) {
             while !turn.prompt.is_char_boundary(at) {
                 at -= 1;
             }
-            (at, false)
+            // It is no better known than a line.
+            let line = turn.prompt[..at].rfind('\n').map_or(at, |end| end + 1);
+            (line, false)
         }
     }
 }
@@ -330,7 +334,18 @@ mod tests {
         let found = named(&turn(text, ""), &[&first], Some(&frame));
         let kinds: Vec<Kind> = found.iter().map(|(kind, _)| *kind).collect();
         use Kind::{Earlier, Memory, Observation, Results, Rules, System, Task};
-        let expected = [System, Rules, Rules, Task, Observation, Memory, Task, Earlier, Results, Task];
+        let expected = [
+            System,
+            Rules,
+            Rules,
+            Task,
+            Observation,
+            Memory,
+            Task,
+            Earlier,
+            Results,
+            Task,
+        ];
         assert_eq!(kinds, expected);
         let of = |kind: Kind| found.iter().find(|(other, _)| *other == kind).unwrap().1.clone();
         assert!(of(Observation).starts_with("WHAT THE WORLD SHOWS NOW:\nYou see:"));
@@ -360,6 +375,9 @@ mod tests {
         let mut turn = turn("0123456789", "");
         (turn.cached_tokens, turn.prompt_tokens) = (3, 10);
         assert_eq!(cached_to(&turn), (3, false));
+        turn.prompt = "01\n3456789".into();
+        turn.cached_tokens = 5;
+        assert_eq!(cached_to(&turn), (3, false), "at a line's beginning");
         turn.cached_tokens = 0;
         assert_eq!(cached_to(&turn), (0, true));
         turn.cached_tokens = 10;

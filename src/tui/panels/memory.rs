@@ -13,8 +13,8 @@ use crate::tui::panes::Outside;
 use crate::tui::theme::{Slot, Theme};
 use crate::tui::watch::Watch;
 use crate::tui::widgets::paint::{self, GUTTER};
-use crate::tui::widgets::{spark, text};
 use crate::tui::widgets::tree::Node;
+use crate::tui::widgets::{spark, text};
 use crate::types::{OpStatus, StepNo, StepRecord};
 
 pub(crate) fn title(watch: &Watch, theme: &Theme) -> Vec<Span<'static>> {
@@ -189,7 +189,11 @@ fn heat_of(watch: &Watch, path: &str, room: usize) -> Vec<(String, Slot)> {
         return Vec::new();
     };
     let touches = heat.spark(Some(path), watch.cursor, columns);
-    let most = touches.iter().map(|touches| touches.reads.max(touches.writes)).max().unwrap_or(0);
+    let most = touches
+        .iter()
+        .map(|touches| touches.reads.max(touches.writes))
+        .max()
+        .unwrap_or(0);
     let bars = |count: fn(&Touches) -> u32| {
         let numbers: Vec<u64> = touches.iter().map(|touches| count(touches).into()).collect();
         spark::bars_of(&numbers, most.into())

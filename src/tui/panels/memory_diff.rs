@@ -18,10 +18,7 @@ pub(crate) fn draw(watch: &Watch, against: Against, rule: Rect, area: Rect, buf:
         text::put(buf, rule.x, rule.y, rule.width, &line, theme.style(slot));
     }
     let shown = watch.memory.diff.as_ref();
-    let wish = shown.map_or_else(
-        || DiffWish::new(watch.episode, watch.cursor, against),
-        |diff| diff.wish,
-    );
+    let wish = shown.map_or_else(|| DiffWish::new(watch.episode, watch.cursor, against), |diff| diff.wish);
     let what = match against {
         Against::Previous => "",
         Against::Marked(_) => "marked ",
@@ -51,5 +48,7 @@ pub(crate) fn draw(watch: &Watch, against: Against, rule: Rect, area: Rect, buf:
         return;
     }
     let shown = &watch.memory.diff_text;
-    shown.document.draw(buf, area, shown.scroll.top, theme.style(Slot::Text));
+    shown
+        .document
+        .draw(buf, area, shown.scroll.top, theme.style(Slot::Text));
 }

@@ -292,6 +292,7 @@ fn states() -> Vec<State> {
         "?",
         ":",
         "/",
+        "F",
     ] {
         let mut state = testing::watching((160, 48), 60, 23);
         press(&mut state, keys);

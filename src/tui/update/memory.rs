@@ -104,9 +104,10 @@ fn selected(watch: &Watch) -> Option<(String, Option<&BlameLine>, bool)> {
     let text = file.text.lines().nth(line)?.to_owned();
     let changed = file.changed.iter().any(|range| range.contains(&line)) && memory.step == watch.cursor;
     let last = watch.steps().previous()?;
-    let blame = pane.blame.as_ref().filter(|blame| {
-        blame.episode == watch.episode && blame.path == path && blame.step == watch.cursor.min(last)
-    });
+    let blame = pane
+        .blame
+        .as_ref()
+        .filter(|blame| blame.episode == watch.episode && blame.path == path && blame.step == watch.cursor.min(last));
     Some((text, blame.and_then(|blame| blame.lines.get(line)), changed))
 }
 
@@ -123,7 +124,9 @@ fn writer(state: &mut State) {
         Some((text, Some(BlameLine { step: Some(step), .. }), _)) => {
             let step = *step;
             let memory = watch.memory_shown.as_ref();
-            let path = memory.and_then(|memory| watch.memory.open_path(memory)).map(str::to_owned);
+            let path = memory
+                .and_then(|memory| watch.memory.open_path(memory))
+                .map(str::to_owned);
             let from = watch.cursor;
             watch.memory.chosen.clone_from(&path);
             watch.memory.wanted_line = Some(text);
@@ -162,7 +165,11 @@ fn readers(state: &mut State) {
         state.say(Mood::Info, "nobody has read the line since");
         return;
     }
-    let steps = blame.read_at.iter().rev().flat_map(|(first, last)| (*first..=*last).rev());
+    let steps = blame
+        .read_at
+        .iter()
+        .rev()
+        .flat_map(|(first, last)| (*first..=*last).rev());
     let entries = steps.take(MOST_READS).map(|step| {
         let action = watch.mark(StepNo(step)).map_or("", |mark| &mark.action);
         Entry {
@@ -197,7 +204,11 @@ pub(super) fn settle(watch: &mut Watch, theme: &Theme, area: Rect) -> Vec<Effect
             effects.push(Effect::LoadMemoryDiff(wish));
         }
     }
-    let gone = pane.against.and(pane.diff.as_ref()).into_iter().flat_map(|diff| &diff.files);
+    let gone = pane
+        .against
+        .and(pane.diff.as_ref())
+        .into_iter()
+        .flat_map(|diff| &diff.files);
     let gone = gone.map(|(path, _)| path.clone());
     let added = pane.outside.iter().filter(|(_, what)| **what == Outside::Added);
     pane.extra = gone.chain(added.map(|(path, _)| path.clone())).collect();
@@ -301,7 +312,9 @@ pub(super) fn take_outside(state: &mut State) {
     };
     let same = live.path == watch.path && watch.at_end() && !live.is_over();
     let outside = same.then(|| live.episodes.get(&watch.episode)).flatten();
-    let outside = outside.map(|episode| &episode.outside).filter(|outside| !outside.is_empty());
+    let outside = outside
+        .map(|episode| &episode.outside)
+        .filter(|outside| !outside.is_empty());
     match outside {
         Some(outside) if *outside != watch.memory.outside => watch.memory.outside.clone_from(outside),
         None if !watch.memory.outside.is_empty() => watch.memory.outside.clear(),
@@ -322,7 +335,11 @@ pub(super) fn select_wanted(watch: &mut Watch, path: &Path, height: usize) {
         return;
     };
     let written = |line: &usize| file.changed.iter().any(|range| range.contains(line));
-    let lines: Vec<usize> = (0..).zip(file.text.lines()).filter(|(_, text)| *text == wanted).map(|(at, _)| at).collect();
+    let lines: Vec<usize> = (0..)
+        .zip(file.text.lines())
+        .filter(|(_, text)| *text == wanted)
+        .map(|(at, _)| at)
+        .collect();
     if let Some(line) = lines.iter().copied().find(written).or_else(|| lines.first().copied()) {
         let row = pane.open.document.row_of_line(line);
         pane.open.scroll.select(row, pane.open.document.len(), height);

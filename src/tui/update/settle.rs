@@ -35,7 +35,10 @@ pub(crate) fn settle(state: &mut State) -> Vec<Effect> {
         open_memory(watch, &state.theme, memory_area);
         effects.extend(blame(watch, memory_area));
         if memory_area.height > 0 {
-            let rows = watch.memory_shown.as_ref().map_or(0, |memory| watch.memory.rows(memory).len());
+            let rows = watch
+                .memory_shown
+                .as_ref()
+                .map_or(0, |memory| watch.memory.rows(memory).len());
             let text = layout::tree_and_text(memory_area, rows).2;
             effects.extend(memory::settle(watch, &state.theme, text));
         }
@@ -149,7 +152,9 @@ fn select_row(watch: &mut Watch) {
         }),
     };
     let rows = stream::rows_of(watch, step);
-    let row = rows.iter().position(|placed| placed.event.is_some() && placed.event == event);
+    let row = rows
+        .iter()
+        .position(|placed| placed.event.is_some() && placed.event == event);
     watch.actions.row = row.unwrap_or(0);
     watch.actions.wanted = None;
 }

@@ -57,7 +57,11 @@ mod tests {
             .filter(|at| buf[*at].bg == Color::Red)
             .map(|at| (at.x, at.y))
             .collect();
-        let expected: Vec<(u16, u16)> = (2..6).chain(10..14).map(|x| (x, 0)).chain((5..9).map(|x| (x, 1))).collect();
+        let expected: Vec<(u16, u16)> = (2..6)
+            .chain(10..14)
+            .map(|x| (x, 0))
+            .chain((5..9).map(|x| (x, 1)))
+            .collect();
         assert_eq!(marked, expected);
         let before = buf.clone();
         mark(&mut buf, area, "", Style::new().bg(Color::Blue));
