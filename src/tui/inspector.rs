@@ -72,7 +72,10 @@ impl Inspector {
         let turn = record.turns().nth(index)?.clone();
         let before: Vec<&Turn> = record.turns().take(index).collect();
         let parts = prompt::parts(&turn, &before, record.frame().map(|frame| &**frame));
-        let newest = parts.iter().rposition(|part| part.kind != Kind::Task);
+        // What is new: the results of the turn before, else all that is not the same every time.
+        let results = parts.iter().rposition(|part| part.kind == Kind::Results);
+        let fresh = |part: &prompt::Part| !part.kind.is_constant() && part.kind != Kind::Earlier;
+        let newest = results.or_else(|| parts.iter().position(fresh));
         let prompt = prompt_sections(&turn, &parts, theme, vocabulary);
         let body = text_of(&turn.response);
         let mut answer = vec![Section {

@@ -211,6 +211,8 @@ pub(crate) struct Watch {
     pub(crate) search: Search,
     /// The filter of the stream.
     pub(crate) filtering: Option<Filtering>,
+    /// What was typed last and is no filter.
+    pub(crate) filter_typed: Option<String>,
 }
 
 impl Watch {
@@ -245,6 +247,7 @@ impl Watch {
             scaffold: ScaffoldPane::default(),
             search: Search::default(),
             filtering: None,
+            filter_typed: None,
         };
         watch.scaffold.open_first(&watch.meta.scaffold.files);
         watch.take_timeline(opened.timeline);

@@ -70,12 +70,13 @@ pub(crate) fn draw(watch: &Watch, area: Rect, buf: &mut Buffer, theme: &Theme) {
     let (tree, rule, file_area) = layout::tree_and_text(area, rows.len());
     let focused = watch.focus == Pane::Memory;
     let visible = watch.memory.tree.visible(rows.len(), usize::from(tree.height));
-    // Columns that the longest name needs: numbers give way to names.
+    // Columns that the longest name needs: numbers give way to names, up to a point.
     let need = rows
         .iter()
         .map(|node| node.depth.min(8) * 2 + 3 + text::width(&node.name))
         .max()
-        .unwrap_or(0);
+        .unwrap_or(0)
+        .min(usize::from(tree.width) * 45 / 100);
     for (y, index) in (0..).zip(visible) {
         let selected = index == watch.memory.tree.selected;
         let row = Rect {
@@ -125,7 +126,7 @@ fn node(watch: &Watch, memory: &MemoryView, node: &Node, (row, need): (Rect, usi
         (None, None) => "start".to_owned(),
     };
     let room = usize::from(row.width).saturating_sub(need);
-    let heat = heat_of(watch, &node.path, room.saturating_sub(14));
+    let heat = heat_of(watch, &node.path, room.saturating_sub(13));
     let lines = if room >= 36 || (heat.is_empty() && room >= 22) {
         format!("{:>4} ln ", file.lines)
     } else {

@@ -20,9 +20,8 @@ pub(crate) fn draw(watch: &Watch, against: Against, rule: Rect, area: Rect, buf:
     let shown = watch.memory.diff.as_ref();
     let wish = shown.map_or_else(|| DiffWish::new(watch.episode, watch.cursor, against), |diff| diff.wish);
     let what = match against {
-        Against::Previous => "",
+        Against::Previous | Against::Start => "",
         Against::Marked(_) => "marked ",
-        Against::Start => "since the ",
     };
     let mut spans = vec![Span::styled(
         format!(" {what}{} ", wish.words()),

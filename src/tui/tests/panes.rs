@@ -85,6 +85,8 @@ fn what_is_no_filter_goes_back_to_be_mended() {
     write(&mut state, "outcome:bad");
     assert!(press(&mut state, "Enter").is_empty());
     assert!(state.message.as_ref().unwrap().text.contains("refused"));
+    assert!(state.overlays.is_empty());
+    press(&mut state, "F");
     assert!(matches!(state.overlays.last(), Some(Overlay::Line(line)) if line.text == "outcome:bad"));
     press(&mut state, "C-u Enter");
     assert!(state.overlays.is_empty() && !state.has_filter());

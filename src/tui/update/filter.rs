@@ -7,22 +7,25 @@ use crate::tui::overlay::{LineFor, LinePrompt, Overlay};
 use crate::tui::state::{Mood, State};
 use crate::tui::watch::{Filtering, Watch};
 
-/// Asks for the words, beginning with those that hold.
+/// Asks for the words, beginning with those that hold, or that were typed and are none.
 pub(super) fn ask(state: &mut State) {
     let filtering = state.watch.as_ref().and_then(|watch| watch.filtering.as_ref());
-    let text = filtering.map_or_else(String::new, |filtering| filtering.filter.to_string());
+    let holds = filtering.map(|filtering| filtering.filter.to_string());
+    let wrong = state.watch.as_mut().and_then(|watch| watch.filter_typed.take());
+    let text = wrong.or(holds).unwrap_or_default();
     let purpose = LineFor::Stream;
     state.overlays.push(Overlay::Line(LinePrompt { purpose, text }));
 }
 
-/// Takes what was typed; what is no filter goes back to be mended.
+/// Takes what was typed; what is no filter waits to be mended.
 pub(super) fn accept(state: &mut State, text: String) -> Vec<Effect> {
     match Filter::parse(&text) {
         Ok(filter) => set(state, filter),
         Err(error) => {
-            let purpose = LineFor::Stream;
-            state.overlays.push(Overlay::Line(LinePrompt { purpose, text }));
-            state.say(Mood::Bad, error);
+            if let Some(watch) = &mut state.watch {
+                watch.filter_typed = Some(text);
+            }
+            state.say(Mood::Bad, format!("{error} (F goes on with it)"));
             Vec::new()
         }
     }

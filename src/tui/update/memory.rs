@@ -11,6 +11,7 @@ use crate::tui::data::{BlameLine, DiffLine, Effect};
 use crate::tui::filter::Filter;
 use crate::tui::inspector;
 use crate::tui::keymap::Action;
+use crate::tui::layout::Pane;
 use crate::tui::memory_diff::{Against, DiffWish, MemoryDiff};
 use crate::tui::overlay::{Command, Entry, Overlay, Picker};
 use crate::tui::panes::{DiffText, Outside, Wanted};
@@ -85,7 +86,12 @@ fn only_this(state: &mut State) -> Vec<Effect> {
         watch.memory.open_path(memory).map(str::to_owned)
     });
     match path {
-        Some(path) => filter::set(state, Filter::of_file(&path)),
+        Some(path) => {
+            if let Some(watch) = &mut state.watch {
+                watch.focus_on(Pane::Actions);
+            }
+            filter::set(state, Filter::of_file(&path))
+        }
         None => {
             state.say(Mood::Info, "no file is open");
             Vec::new()

@@ -97,6 +97,9 @@ fn memory_pane(watch: &mut Watch, action: Action, inner: ratatui::layout::Rect) 
     }
     if let Some(node) = rows.get(pane.tree.selected).filter(|node| node.folder.is_none()) {
         pane.chosen = Some(node.path.clone());
+        if pane.open_path_shown() == Some(node.path.as_str()) {
+            return;
+        }
         pane.open.scroll = Scroll::default();
     }
 }
