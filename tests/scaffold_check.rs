@@ -31,7 +31,7 @@ fn only(files: &Files) -> String {
 #[test]
 fn what_we_ship_passes() {
     let names = Scaffold::shipped();
-    assert_eq!(names, ["crafter-tiny", "crafter-v0"]);
+    assert_eq!(names, ["crafter-tiny", "crafter-v0", "crafter-v1"]);
     for name in names {
         let scaffold = Scaffold::named(&name, &Workspace::at("/nonexistent")).unwrap();
         assert_eq!(scaffold.problems(), vec![], "{name}");
@@ -158,9 +158,9 @@ fn whole_files_can_be_wrong() {
     let mut files = v0();
     files.insert(
         "hooks.star".into(),
-        "def hook(state, event):\n    return state, []\n".into(),
+        "def hook(state, event):\n    return state, [notes(1)]\n".into(),
     );
-    assert!(only(&files).contains("hooks are not run by this version"));
+    assert!(only(&files).starts_with("hooks.star:2:20: Use of undefined variable `notes`"), "{}", only(&files));
 
     assert!(
         check(&Files::new())
@@ -252,4 +252,50 @@ fn the_tiny_scaffold_stays_small_and_mostly_constant() {
     for text in render(8, 60) {
         assert!(tokens(&system) > tokens(&text), "{} {}", tokens(&system), tokens(&text));
     }
+}
+
+/// The manifest of crafter-v0 with more at its end.
+fn more(text: &str) -> Files {
+    let mut files = v0();
+    files.get_mut("scaffold.toml").unwrap().push_str(text);
+    files
+}
+
+#[test]
+fn the_parts_for_hooks_are_checked_too() {
+    let script = |mut files: Files| {
+        files.insert("hooks.star".into(), "def hook(state, event):\n    return None\n".into());
+        files
+    };
+    for (files, told) in [
+        (more("[vars]\nstep = 1\n"), "`step` cannot be a variable of the scaffold's own"),
+        (more("[hooks]\ntick = 5\n"), "unknown key `tick` in [hooks] (did you mean `ticks`?)"),
+        (more("[ops.custom.MARK]\nargs = [\"x\"]\n"), "nothing carries out the operation MARK"),
+        (script(more("[ops.custom.mark]\nargs = [\"x\"]\n")), "`mark` cannot be the name of an operation"),
+        (script(more("[ops.custom.READ]\nargs = [\"x\"]\n")), "READ is there already"),
+        (script(more("[ops.custom.MARK]\nargs = [\"x\"]\npatterns = [\"(\"]\n")), "`(` is not a pattern"),
+        (script(more("[ops.custom.MARK]\nargs = [\"x\"]\nafter = \"APEND\"\n")), "did you mean `APPEND`?"),
+        (script(more("[ops.custom.MARK]\narg = [\"x\"]\n")), "unknown key `arg` in [ops.custom.\"MARK\"]"),
+        (more("[[prompt.when]]\nphase = \"PLAN\"\nmatches = \"x\"\ntemplate = \"plan_x.md\"\n"), "there is no template `plan_x.md`"),
+        (more("[[prompt.when]]\nphase = \"PLAM\"\nmatches = \"x\"\ntemplate = \"plan.md\"\n"), "unknown value `PLAM`"),
+        (more("[variants.a]\ntask = \"(\"\n"), "`(` is not a pattern"),
+        (more("[variants.a]\ntask = \"a\"\ninitial = { \"nothing.txt\" = \"\" }\n"), "[files] does not plan `nothing.txt`"),
+        (more("[actions]\nrepairs = {}\n"), "unknown key `repairs` in [actions]"),
+        (more("[results]\nheaders = \"\"\n"), "unknown key `headers` in [results]"),
+    ] {
+        let problem = only(&files);
+        assert!(problem.contains(told), "{told}: {problem}");
+        assert!(problem.starts_with("scaffold.toml"), "{problem}");
+    }
+}
+
+#[test]
+fn a_variant_is_worked_in_for_its_task_only() {
+    let files = more("[variants.a]\ntask = \"^maze\"\nfallback = \"Do\"\ninitial = { \"strategy.txt\" = \"left hand\" }\n");
+    let scaffold = Scaffold::from_files(files).unwrap();
+    let initial = |scaffold: &Scaffold| scaffold.initial_memory()["strategy.txt"].to_string();
+    let maze = scaffold.for_task("maze-3");
+    assert_eq!((initial(&maze).as_str(), maze.manifest().actions.fallback.as_deref()), ("left hand", Some("Do")));
+    assert_eq!(maze.digest(), scaffold.digest());
+    assert_eq!(initial(&scaffold.for_task("cave")), "");
 }

@@ -2,10 +2,12 @@
 //!
 //! Owns the wish and the waiting. Must not know what a step is made of.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::jobs::Cancel;
+use crate::types::{Action, EpisodeNo};
 
 /// What a run is doing, seen from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +42,10 @@ struct Wish {
     words: Vec<&'static str>,
     /// Workers that wait between two steps.
     waiting: usize,
+    /// Actions that a person chose, for the next step of an episode.
+    actions: BTreeMap<EpisodeNo, Action>,
+    /// What a person wants the agent to be told in the next prompt of an episode.
+    messages: Vec<(EpisodeNo, String)>,
 }
 
 impl Default for Wish {
@@ -49,6 +55,8 @@ impl Default for Wish {
             grants: 0,
             words: Vec::new(),
             waiting: 0,
+            actions: BTreeMap::new(),
+            messages: Vec::new(),
         }
     }
 }
@@ -105,6 +113,33 @@ impl Controls {
             wish.state = ControlState::Stopping;
             self.0.changed.notify_all();
         }
+    }
+
+    /// Chooses the next action of an episode in the agent's place. LOG is played as ever; the model is
+    /// not asked for a plan. A second choice before that step replaces the first. It does not start a
+    /// run that is paused: [`Controls::step`] does.
+    pub fn act(&self, episode: EpisodeNo, action: Action) {
+        self.wish().actions.insert(episode, action);
+    }
+
+    /// Has the agent told something in the next prompt of an episode.
+    pub fn say(&self, episode: EpisodeNo, text: impl Into<String>) {
+        self.wish().messages.push((episode, text.into()));
+    }
+
+    /// The action a person chose for this step.
+    pub(super) fn take_action(&self, episode: EpisodeNo) -> Option<Action> {
+        self.wish().actions.remove(&episode)
+    }
+
+    /// What a person wants the agent to be told.
+    pub(super) fn take_messages(&self, episode: EpisodeNo) -> Vec<String> {
+        let mut wish = self.wish();
+        let (now, later) = std::mem::take(&mut wish.messages)
+            .into_iter()
+            .partition(|(wanted, _)| *wanted == episode);
+        wish.messages = later;
+        now.into_iter().map(|(_, text): (EpisodeNo, String)| text).collect()
     }
 
     /// What the run is doing.

@@ -8,13 +8,17 @@ use std::time::Instant;
 
 use super::controls::{Gate, Permit};
 use super::error::AgentError;
+use super::hooks::Script;
 use super::prompts::{self, LineCounts};
 use super::shared::Shared;
 use super::turns::PhaseEnd;
 use crate::env::{World, WorldError};
 use crate::memory::MemoryDir;
-use crate::scaffold::{StepVars, Template};
-use crate::types::{Action, ActionBy, At, Body, EndReason, Event, Frame, MemoryFiles, Phase, StepNo};
+use crate::scaffold::hooks::Hooks;
+use crate::scaffold::{MemoryView, StepVars, Template};
+use crate::types::{
+    Action, ActionBy, At, Body, EndReason, Event, Frame, MemoryChange, MemoryFiles, MemoryOp, Phase, StepNo,
+};
 
 /// Steps in a row whose model calls all failed, after which an episode is given up.
 pub(super) const MAX_FAILED_STEPS: u32 = 3;
@@ -42,6 +46,10 @@ pub(super) struct Carry {
     pub(super) unchanged: u32,
     /// Steps in a row whose model calls failed.
     pub(super) failed_steps: u32,
+    /// The state of the scaffold's script.
+    pub(super) script: serde_json::Map<String, serde_json::Value>,
+    /// How often the script failed.
+    pub(super) script_failures: u32,
 }
 
 /// An action that was played.
@@ -93,6 +101,7 @@ pub(super) struct Episode<'a> {
     pub(super) counts: LineCounts,
     pub(super) system: String,
     pub(super) carry: Carry,
+    pub(super) script: Script,
     /// Every model call of the step under way failed for good.
     pub(super) step_failed: bool,
     /// Events of the step under way.
@@ -104,6 +113,10 @@ impl<'a> Episode<'a> {
     pub(super) fn new(shared: &'a Shared, gate: &'a mut Gate, start: Start) -> Result<Self, AgentError> {
         let folder = shared.memory_root.join(&*start.at.memory_root);
         let memory = MemoryDir::create(&folder, &start.memory, shared.quotas)?;
+        let hooks = shared.scaffold.script().map(|source| {
+            let limits = shared.scaffold.manifest().hooks;
+            Hooks::new(source, limits, start.carry.script.clone(), memory.files())
+        });
         let vars = prompts::system_vars(&shared.scaffold, &shared.world, shared.max_steps);
         let mut episode = Self {
             counts: LineCounts::of(memory.files()),
@@ -113,6 +126,7 @@ impl<'a> Episode<'a> {
             world: start.world,
             frame: start.frame,
             memory,
+            script: Script::new(hooks, start.carry.script_failures),
             carry: start.carry,
             step_failed: false,
             events: Vec::new(),
@@ -184,10 +198,21 @@ impl<'a> Episode<'a> {
     fn step(&mut self) -> Result<Option<EndReason>, Fault> {
         let began = Instant::now();
         self.step_failed = false;
+        self.begin_script_step();
         if self.at.step > StepNo(0) {
             self.phase(Phase::Log)?;
+            self.after_log()?;
         }
-        let (raw, action, repaired, by) = match self.phase(Phase::Plan)? {
+        let planned = match self.chosen_by_a_person() {
+            Some(action) => PhaseEnd::Committed {
+                raw: action.0.clone(),
+                action,
+                repaired: false,
+                by: ActionBy::Human,
+            },
+            None => self.phase(Phase::Plan)?,
+        };
+        let (raw, action, repaired, by) = match planned {
             PhaseEnd::Committed {
                 raw,
                 action,
@@ -196,7 +221,7 @@ impl<'a> Episode<'a> {
             } => (raw, action, repaired, by),
             PhaseEnd::Over => (
                 String::new(),
-                self.shared.world.fallback.clone(),
+                self.shared.plan.rules.fallback.clone(),
                 false,
                 ActionBy::Fallback,
             ),
@@ -208,16 +233,31 @@ impl<'a> Episode<'a> {
             by,
         });
         let after = self.world.step(&action).map_err(Fault::World)?;
+        let state_patch = self.script.take_patch();
         self.push(Body::StepFinished {
             reward: after.reward,
             terminated: after.terminated,
             truncated: after.truncated,
             progression: after.progression,
-            state_patch: None,
+            state_patch,
             ms: began.elapsed().as_secs_f64() * 1000.0,
         });
         self.moved(raw, &action, by, after);
         Ok(self.end())
+    }
+
+    /// The action a person chose for this step, if it is one of the world's.
+    fn chosen_by_a_person(&mut self) -> Option<Action> {
+        let action = self.shared.controls.take_action(self.at.episode)?;
+        if !self.shared.world.actions.contains(&action) {
+            let text = format!("A person chose `{action}`, which is no action of this world; the agent plans instead.");
+            self.push(Body::Annotated { text });
+            return None;
+        }
+        self.push(Body::HumanActed {
+            action: action.0.clone(),
+        });
+        Some(action)
     }
 
     fn moved(&mut self, raw: String, action: &Action, by: ActionBy, after: Frame) {
@@ -283,6 +323,23 @@ impl<'a> Episode<'a> {
         self.events.push(event);
     }
 
+    /// The operations of the step under way.
+    pub(super) fn ops_so_far(&self) -> impl Iterator<Item = &MemoryOp> {
+        self.events.iter().filter_map(|event| match &event.body {
+            Body::MemoryOp { op } => Some(&**op),
+            _ => None,
+        })
+    }
+
+    /// What happened to memory in the step under way.
+    pub(super) fn changes_so_far(&self) -> impl Iterator<Item = &MemoryChange> {
+        self.events.iter().flat_map(|event| match &event.body {
+            Body::MemoryOp { op } => op.changes.as_slice(),
+            Body::HumanEdited { changes } => changes,
+            _ => &[],
+        })
+    }
+
     fn commit(&mut self) -> Result<(), AgentError> {
         let events = std::mem::take(&mut self.events);
         self.shared.recorder.commit(events).map_err(|_| AgentError::broken())
@@ -304,7 +361,7 @@ impl<'a> Episode<'a> {
             previous_action: previous.map(|p| p.action.clone()).unwrap_or_default(),
             previous_raw: previous.map(|p| prompts::quoted_raw(&p.raw)).unwrap_or_default(),
             previous_invalid: previous.is_some_and(|p| p.invalid),
-            fallback: self.shared.world.fallback.0.clone(),
+            fallback: setup.rules.fallback.0.clone(),
             reward: previous.map_or(0.0, |p| p.reward),
             observation_long: self.frame.long.clone(),
             observation_short: self.frame.short.clone(),
@@ -314,6 +371,8 @@ impl<'a> Episode<'a> {
             ops: Arc::clone(&setup.help),
             actions: Arc::clone(&setup.actions),
             turns_left: setup.rules.turns,
+            memory: MemoryView(self.memory.files().clone()),
+            own: self.script.own.clone(),
         }
     }
 

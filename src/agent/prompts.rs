@@ -5,9 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::memory;
-use crate::scaffold::{FileLine, Inlined, Manifest, OpHelp, PlannedFile, Scaffold, SystemVars};
-use crate::types::{Edit, MemoryChange, MemoryFiles, Phase, WorldSpec};
+use crate::scaffold::{Entry, FileLine, Inlined, Manifest, OpHelp, PlannedFile, Scaffold, SystemVars};
+use crate::types::{Edit, MemoryChange, MemoryFiles, WorldSpec};
 
 /// Lines of all memory files, kept change by change.
 #[derive(Debug, Clone, Default)]
@@ -102,19 +101,15 @@ fn newest(text: &str, limit: usize) -> &str {
     }
 }
 
-/// The explanations of a phase's operations.
-pub(super) fn op_help(manifest: &Manifest, phase: Phase) -> Vec<OpHelp> {
-    let allowed = match phase {
-        Phase::Log => &manifest.log_ops,
-        Phase::Plan => &manifest.plan_ops,
-    };
-    memory::ops()
+/// The explanations of the operations that are allowed.
+pub(super) fn op_help(vocabulary: &[Entry], allowed: &[&'static str]) -> Vec<OpHelp> {
+    vocabulary
         .iter()
         .filter(|op| allowed.contains(&op.syntax.name))
         .map(|op| OpHelp {
             name: op.syntax.name.to_owned(),
             usage: op.syntax.usage(),
-            help: op.help.to_owned(),
+            help: op.help.clone(),
             writes: op.writes,
         })
         .collect()
@@ -123,16 +118,17 @@ pub(super) fn op_help(manifest: &Manifest, phase: Phase) -> Vec<OpHelp> {
 /// The variables of the first message, constant over an episode.
 pub(super) fn system_vars(scaffold: &Scaffold, world: &WorldSpec, max_steps: u32) -> SystemVars {
     let manifest = scaffold.manifest();
+    let vocabulary = scaffold.vocabulary();
     SystemVars {
         world: world.name.clone(),
         task: world.task.clone(),
         scaffold: manifest.name.clone(),
         instructions: world.instruction_prompt.clone(),
-        actions: world.actions.iter().map(|action| action.0.clone()).collect(),
-        fallback: world.fallback.0.clone(),
+        actions: super::shared::actions(manifest, world).into_iter().map(|action| action.0).collect(),
+        fallback: manifest.actions.fallback.clone().unwrap_or_else(|| world.fallback.0.clone()),
         max_steps,
-        log_ops: op_help(manifest, Phase::Log),
-        plan_ops: op_help(manifest, Phase::Plan),
+        log_ops: op_help(&vocabulary, &manifest.log_ops),
+        plan_ops: op_help(&vocabulary, &manifest.plan_ops),
         planned_files: manifest
             .files
             .iter()

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::episode::{Carry, Previous};
 use crate::env::{World, WorldError};
+use crate::scaffold::hooks::StatePatch;
 use crate::store::{Reader, StoreError};
 use crate::types::{Action, ActionBy, Body, EpisodeNo, Event, Frame, StepNo};
 
@@ -72,7 +73,13 @@ pub(super) fn replay(
             }
             Body::ModelFailed { retried: false, .. } => step.failed = true,
             Body::ActionCommitted { raw, validated, by, .. } => step.action = Some((raw, validated, by)),
-            Body::StepFinished { reward, .. } => {
+            Body::HookFailed { .. } => done.carry.script_failures += 1,
+            Body::StepFinished { reward, state_patch, .. } => {
+                if let Some(patch) = state_patch {
+                    let patch: StatePatch = serde_json::from_value(patch)
+                        .map_err(|error| ReplayError::Incomplete(format!("step {}: {error}", at.step)))?;
+                    patch.apply(&mut done.carry.script);
+                }
                 let (Some((raw, action, by)), Some(before)) = (step.action.take(), done.frame.take()) else {
                     return Err(ReplayError::Incomplete(format!("step {} has no action", at.step)));
                 };

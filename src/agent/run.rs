@@ -190,10 +190,12 @@ pub(super) fn launch(
         // The channel is new and empty: there is room.
         drop(live.try_send(first));
     }
-    let manifest = parts.scaffold.manifest();
+    let scaffold = parts.scaffold.for_task(&meta.world.task);
+    let manifest = scaffold.manifest();
     let shared = Arc::new(Shared {
-        log: PhaseSetup::new(Phase::Log, manifest, &meta.world),
-        plan: PhaseSetup::new(Phase::Plan, manifest, &meta.world),
+        log: PhaseSetup::new(Phase::Log, &scaffold, &meta.world),
+        plan: PhaseSetup::new(Phase::Plan, &scaffold, &meta.world),
+        vocabulary: scaffold.vocabulary().into_iter().map(|op| (op.syntax.name, op)).collect(),
         quotas: shared::quotas(manifest),
         model_name: meta.model.name.clone(),
         sampling: meta.sampling,
@@ -202,7 +204,7 @@ pub(super) fn launch(
         recorder: Recorder::new(parts.writer, live, controls.clone()),
         controls: controls.clone(),
         over: std::sync::Mutex::default(),
-        scaffold: parts.scaffold,
+        scaffold: scaffold.clone(),
         model: parts.model,
         world: meta.world,
     });

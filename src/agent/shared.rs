@@ -1,17 +1,18 @@
 //! What all episodes of a run share, worked out once: rules, help texts, quotas.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use super::controls::Controls;
-use super::phases::Rules;
+use super::phases::{Mending, Rules};
 use super::prompts;
 use super::recorder::Recorder;
 use crate::llm::ChatModel;
-use crate::memory::{self, MemoryDir, Quotas};
+use crate::memory::{MemoryDir, Quotas};
 use crate::protocol::{self, GrammarSpec, OpSyntax};
-use crate::scaffold::{Manifest, OpHelp, Scaffold};
-use crate::types::{MemoryFiles, Phase, Sampling, WorldSpec};
+use crate::scaffold::{Entry, Manifest, OpHelp, Scaffold};
+use crate::types::{Action, MemoryFiles, Phase, Sampling, WorldSpec};
 
 /// The constants of a run.
 pub(super) struct Shared {
@@ -24,6 +25,8 @@ pub(super) struct Shared {
     pub(super) quotas: Quotas,
     pub(super) log: PhaseSetup,
     pub(super) plan: PhaseSetup,
+    /// Every operation there is, by name.
+    pub(super) vocabulary: BTreeMap<&'static str, Entry>,
     /// The folder that holds one memory directory an episode.
     pub(super) memory_root: PathBuf,
     pub(super) recorder: Recorder,
@@ -41,26 +44,37 @@ pub(super) struct PhaseSetup {
 }
 
 impl PhaseSetup {
-    pub(super) fn new(phase: Phase, manifest: &Manifest, world: &WorldSpec) -> Self {
+    pub(super) fn new(phase: Phase, scaffold: &Scaffold, world: &WorldSpec) -> Self {
+        let manifest = scaffold.manifest();
         let (turns, allowed) = match phase {
             Phase::Log => (manifest.budgets.log_turns, &manifest.log_ops),
             Phase::Plan => (manifest.budgets.plan_turns, &manifest.plan_ops),
         };
-        let registry = memory::ops();
+        let vocabulary = scaffold.vocabulary();
+        let actions = actions(manifest, world);
+        let fallback = manifest.actions.fallback.as_ref().and_then(|wanted| {
+            actions.iter().find(|action| action.as_str() == wanted.as_str()).cloned()
+        });
         Self {
             rules: Rules {
                 phase,
                 turns,
                 ops_per_turn: manifest.budgets.ops_per_turn,
                 order: manifest.order,
-                vocabulary: Arc::new(registry.iter().map(|op| op.syntax).collect()),
+                vocabulary: Arc::new(vocabulary.iter().map(|op| op.syntax).collect()),
                 allowed: Arc::new(allowed.clone()),
-                actions: Arc::new(world.actions.clone()),
-                fallback: world.fallback.clone(),
+                actions: Arc::new(actions.clone()),
+                fallback: fallback.unwrap_or_else(|| world.fallback.clone()),
+                mending: Arc::new(Mending {
+                    strip: manifest.actions.strip.clone(),
+                    repair: manifest.actions.repair.clone(),
+                }),
+                gated: scaffold.script().is_some(),
+                rejections: manifest.budgets.rejections,
             },
-            help: Arc::new(prompts::op_help(manifest, phase)),
-            actions: Arc::new(world.actions.iter().map(|action| action.0.clone()).collect()),
-            ops: registry
+            help: Arc::new(prompts::op_help(&vocabulary, allowed)),
+            actions: Arc::new(actions.into_iter().map(|action| action.0).collect()),
+            ops: vocabulary
                 .iter()
                 .map(|op| op.syntax)
                 .filter(|op| allowed.contains(&op.name))
@@ -87,6 +101,17 @@ impl PhaseSetup {
         spec.text_chars = room.saturating_sub(TAGS).clamp(16, 160);
         protocol::gbnf(&spec)
     }
+}
+
+/// The actions that are valid: the world's, or those of them that the scaffold allows.
+pub(super) fn actions(manifest: &Manifest, world: &WorldSpec) -> Vec<Action> {
+    let allowed = manifest.actions.allowed.as_ref();
+    world
+        .actions
+        .iter()
+        .filter(|action| allowed.is_none_or(|allowed| allowed.contains(&action.0)))
+        .cloned()
+        .collect()
 }
 
 /// The quotas of a manifest.

@@ -6,11 +6,11 @@ use super::calls::Called;
 use super::episode::{Episode, Fault};
 use super::phases::{Ask, Effect, Input, Machine, OpCall, Verdict};
 use crate::llm::{ChatAnswer, ChatRequest, SlotKey};
-use crate::memory::{self, OpResult};
+use crate::memory::OpResult;
 use crate::protocol;
-use crate::scaffold::{ContinueVars, Template};
+use crate::scaffold::{ContinueVars, MemoryView, Template};
 use crate::types::{
-    Action, ActionBy, Author, Body, BudgetKind, ChatRole, MemoryOp, Message, OpStatus, Phase, Role, Turn, TurnNo,
+    Action, ActionBy, Author, Body, BudgetKind, ChatRole, MemoryChange, MemoryOp, Message, OpStatus, Phase, Role, Turn, TurnNo,
 };
 
 /// How a phase ended.
@@ -43,6 +43,7 @@ impl Episode<'_> {
         if phase == Phase::Log || self.at.step.0 == 0 {
             self.look_outside()?;
         }
+        self.script_before(phase)?;
         let mut request = self.first_request(phase);
         let mut answer: Option<ChatAnswer> = None;
         let mut todo = VecDeque::from(machine.step(Input::Begin));
@@ -80,6 +81,11 @@ impl Episode<'_> {
                     asked,
                 } => self.over_budget(phase, turn, budget, limit, asked),
                 Effect::Note(text) => self.push(Body::Annotated { text }),
+                Effect::Gate { raw, action, rejections } => {
+                    let gating = self.script_gates(&raw, action.as_ref(), rejections)?;
+                    todo.extend(machine.step(Input::Gated(gating)));
+                }
+                Effect::Rejected { raw, reason } => self.push(Body::ActionRejected { raw, reason }),
                 Effect::Commit {
                     raw,
                     action,
@@ -127,7 +133,7 @@ impl Episode<'_> {
         ask: Ask,
     ) -> Result<bool, Fault> {
         let text = match ask {
-            Ask::First => self.render_first(phase)?,
+            Ask::First => self.render_first(phase)? + &self.messages_of_a_person(),
             Ask::Continue { results, notices } => {
                 let mut vars = ContinueVars {
                     step: self.at.step.0,
@@ -135,6 +141,8 @@ impl Episode<'_> {
                     turns_left,
                     results,
                     notices,
+                    memory: MemoryView(self.memory.files().clone()),
+                    own: self.script.own.clone(),
                 };
                 let text = self.render_continue(phase, &vars)?;
                 match self.excess(request, &text) {
@@ -174,13 +182,25 @@ impl Episode<'_> {
     }
 
     fn render_first(&self, phase: Phase) -> Result<String, Fault> {
-        let template = match phase {
-            Phase::Log => Template::Log,
-            Phase::Plan => Template::Plan,
-        };
         let vars = self.step_vars(phase);
-        let text = self.shared.scaffold.render(template, &vars);
+        let scaffold = &self.shared.scaffold;
+        let text = match (self.other_template(phase), phase) {
+            (Some((template, file)), _) => scaffold.render_file(template, &file, &vars),
+            (None, Phase::Log) => scaffold.render(Template::Log, &vars),
+            (None, Phase::Plan) => scaffold.render(Template::Plan, &vars),
+        };
         text.map_err(|error| Fault::Other(error.to_string()))
+    }
+
+    /// What a person wants the agent to be told, as it stands at the end of the prompt.
+    fn messages_of_a_person(&mut self) -> String {
+        let mut told = String::new();
+        for text in self.shared.controls.take_messages(self.at.episode) {
+            told.push_str("\n\nA PERSON WHO WATCHES YOU SAYS: ");
+            told.push_str(&text);
+            self.push(Body::HumanSaid { text });
+        }
+        told
     }
 
     fn render_continue(&self, phase: Phase, vars: &ContinueVars) -> Result<String, Fault> {
@@ -199,9 +219,7 @@ impl Episode<'_> {
             .outside_edits()
             .map_err(|error| Fault::Other(error.to_string()))?;
         if !changes.is_empty() {
-            for change in &changes {
-                self.counts.apply(change);
-            }
+            self.changed(&changes);
             self.push(Body::HumanEdited { changes });
         }
         Ok(())
@@ -223,7 +241,7 @@ impl Episode<'_> {
         let mut ops = Vec::with_capacity(calls.len());
         let mut fault = None;
         for call in calls {
-            match self.run_op(&call) {
+            match self.run_op(phase, &call) {
                 Ok(result) => ops.push((call, result)),
                 Err(error) => {
                     fault = Some(error);
@@ -233,7 +251,7 @@ impl Episode<'_> {
         }
         let results = ops
             .iter()
-            .map(|(call, result)| told(call, result))
+            .map(|(call, result)| self.told(call, result))
             .collect::<Vec<_>>()
             .join("\n\n");
         if let Some(answer) = answer {
@@ -260,18 +278,44 @@ impl Episode<'_> {
         }
     }
 
-    fn run_op(&mut self, call: &OpCall) -> Result<OpResult, Fault> {
+    fn run_op(&mut self, phase: Phase, call: &OpCall) -> Result<OpResult, Fault> {
         if let Verdict::Refuse(why) = &call.verdict {
             return Ok(OpResult::told(OpStatus::Refused, why.clone()));
+        }
+        let custom = self.shared.vocabulary.get(call.name.as_str()).and_then(|op| op.custom.as_ref());
+        if let Some(op) = custom {
+            return self.custom_op(phase, op, &call.args);
         }
         let result = self
             .memory
             .run(&call.name, &call.args)
             .map_err(|error| Fault::Other(error.to_string()))?;
-        for change in &result.changes {
-            self.counts.apply(change);
-        }
+        self.changed(&result.changes);
         Ok(result)
+    }
+
+    /// Follows what happened to memory.
+    pub(super) fn changed(&mut self, changes: &[MemoryChange]) {
+        for change in changes {
+            self.counts.apply(change);
+            self.script.memory_changed(change);
+        }
+    }
+
+    /// One operation's result as the model sees it: what was asked, how it went, what it gave.
+    fn told(&self, call: &OpCall, result: &OpResult) -> String {
+        const MOST: usize = 60;
+        let writes = self.shared.vocabulary.get(call.name.as_str()).is_some_and(|op| op.writes);
+        let shown = if writes { 1 } else { call.args.len() };
+        let args: Vec<String> = call
+            .args
+            .iter()
+            .take(shown)
+            .map(|arg| arg.chars().take(MOST).map(|c| if c.is_control() { ' ' } else { c }).collect())
+            .collect();
+        let outcome = &result.outcome;
+        let form = &self.shared.scaffold.manifest().results;
+        form.told(&call.name, &args.join(" "), outcome.status.word(), &outcome.text)
     }
 
     fn turn_record(
@@ -355,26 +399,6 @@ fn finish(effects: Vec<Effect>, machine: &mut Machine<'_>) -> PhaseEnd {
             _ => None,
         });
     given_up.unwrap_or(PhaseEnd::Over)
-}
-
-/// One operation's result as the model sees it: what was asked, how it went, what it gave.
-fn told(call: &OpCall, result: &OpResult) -> String {
-    const MOST: usize = 60;
-    let writes = memory::find_op(&call.name).is_some_and(|op| op.writes);
-    let shown = if writes { 1 } else { call.args.len() };
-    let mut head = call.name.clone();
-    for arg in call.args.iter().take(shown) {
-        head.push(' ');
-        head.extend(arg.chars().take(MOST).map(|c| if c.is_control() { ' ' } else { c }));
-    }
-    let outcome = &result.outcome;
-    let between = if outcome.text.contains('\n') { "\n" } else { " " };
-    let text = outcome.text.trim_end();
-    format!(
-        "{head}: {}{}{text}",
-        outcome.status.word(),
-        if text.is_empty() { "" } else { between }
-    )
 }
 
 /// An answer as the model sees it again in the same phase. No answer within any token limit is so

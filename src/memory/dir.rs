@@ -143,6 +143,27 @@ impl MemoryDir {
         Ok(self.within_quota(result))
     }
 
+    /// Gives a file this text, whatever it held: what a scaffold's rules and script do. Refusals come
+    /// back as those of [`MemoryDir::run`].
+    ///
+    /// # Errors
+    /// As [`MemoryDir::run`].
+    pub fn set(&mut self, path: &str, text: &str) -> Result<OpResult, MemoryError> {
+        let done = match self.maybe(path) {
+            Ok((path, _)) => self.put(path, text),
+            Err(halt) => Err(halt),
+        };
+        Ok(match done {
+            Ok(None) => OpResult::told(OpStatus::Unchanged, ""),
+            Ok(Some(change)) => OpResult {
+                changes: vec![change],
+                ..OpResult::told(OpStatus::Ok, "")
+            },
+            Err(Halt::Told(result)) => result,
+            Err(Halt::Fault(fault)) => return Err(fault),
+        })
+    }
+
     fn within_quota(&self, mut result: OpResult) -> OpResult {
         if result.outcome.text.len() > self.quotas.result_bytes {
             let text = std::mem::take(&mut result.outcome.text);

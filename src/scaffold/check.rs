@@ -3,25 +3,63 @@
 use std::collections::BTreeMap;
 
 use super::error::{ProblemAt, ScaffoldError};
-use super::manifest::{self, RawManifest};
-use super::templates::{Template, Templates};
-use super::vars::{TemplateVars, sample};
+use super::hooks::{self, HOOKS};
+use super::manifest::{self, Manifest, RawManifest};
+use super::templates::{FOLDER, Template, Templates};
+use super::vars::{OwnVars, TemplateVars, sample};
 use super::{MANIFEST, Scaffold};
+use crate::types::Phase;
 
-/// The script of a scaffold, which this version does not run.
-const HOOKS: &str = "hooks.star";
-
-/// All problems of a scaffold's files; none when it can be used.
+/// All problems of a scaffold's files that can be found without running anything.
 pub fn check(files: &BTreeMap<String, String>) -> Vec<ProblemAt> {
-    let (_, mut problems) = manifest::read(files);
-    let (templates, template_problems) = Templates::compile(files);
+    let (manifest, mut problems) = manifest::read(files);
+    let own = own_names(manifest.as_ref());
+    let (templates, template_problems) = Templates::compile(files, &own);
     let compiled = template_problems.is_empty();
     problems.extend(template_problems);
-    if compiled {
-        problems.extend(rendering(&templates));
+    if let Some(manifest) = &manifest {
+        problems.extend(missing_templates(manifest, files));
+        problems.extend(without_script(manifest, files));
+        if compiled && problems.is_empty() {
+            problems.extend(rendering(&templates, manifest));
+        }
+    }
+    if let Some(script) = files.get(HOOKS) {
+        problems.extend(hooks::lint(script));
     }
     problems.extend(not_yet(files));
     problems
+}
+
+/// The names of the scaffold's own variables.
+pub(super) fn own_names(manifest: Option<&Manifest>) -> Vec<&str> {
+    manifest.map_or_else(Vec::new, |manifest| manifest.vars.keys().map(String::as_str).collect())
+}
+
+/// Templates that the manifest names and the folder does not have.
+pub(super) fn missing_templates(manifest: &Manifest, files: &BTreeMap<String, String>) -> Vec<ProblemAt> {
+    let named = manifest.prompt.when.iter().map(|when| &when.template);
+    let variants = manifest.variants.iter().flat_map(|variant| variant.templates.values());
+    named
+        .chain(variants)
+        .filter(|file| !files.contains_key(&format!("{FOLDER}{file}")))
+        .map(|file| {
+            let hint = format!("write {FOLDER}{file}, or name a template that is there");
+            ProblemAt::of_file(MANIFEST, format!("there is no template `{file}`"), hint)
+        })
+        .collect()
+}
+
+/// Operations that nothing carries out.
+fn without_script(manifest: &Manifest, files: &BTreeMap<String, String>) -> Option<ProblemAt> {
+    let op = manifest.custom_ops.first()?;
+    (!files.contains_key(HOOKS)).then(|| {
+        ProblemAt::of_file(
+            MANIFEST,
+            format!("nothing carries out the operation {}", op.syntax.name),
+            format!("write {HOOKS} with a function hook(state, event) that answers its events of kind `op`"),
+        )
+    })
 }
 
 impl Scaffold {
@@ -31,31 +69,45 @@ impl Scaffold {
     }
 }
 
-fn samples(template: Template) -> Vec<Box<dyn TemplateVars>> {
+fn samples(template: Template, own: &OwnVars) -> Vec<Box<dyn TemplateVars>> {
     match template {
         Template::System => vec![Box::new(sample::system())],
-        Template::Log | Template::Plan => sample::steps().into_iter().map(|vars| Box::new(vars) as _).collect(),
-        Template::LogContinue | Template::PlanContinue => sample::continues()
+        Template::Log | Template::Plan => sample::steps(own).into_iter().map(|vars| Box::new(vars) as _).collect(),
+        Template::LogContinue | Template::PlanContinue => sample::continues(own)
             .into_iter()
             .map(|vars| Box::new(vars) as _)
             .collect(),
     }
 }
 
-/// Fills every template with each of its samples.
-fn rendering(templates: &Templates) -> Vec<ProblemAt> {
+/// Fills every template with each of its samples, those of variants and conditions too.
+fn rendering(templates: &Templates, manifest: &Manifest) -> Vec<ProblemAt> {
+    let mut own = OwnVars::default();
+    manifest.vars.iter().for_each(|(name, value)| own.set(name, value));
+    let usual = Template::ALL.iter().map(|template| (*template, &template.file()[FOLDER.len()..]));
+    let when = manifest.prompt.when.iter().map(|when| {
+        let template = match when.phase {
+            Phase::Log => Template::Log,
+            Phase::Plan => Template::Plan,
+        };
+        (template, when.template.as_str())
+    });
+    let variants = manifest
+        .variants
+        .iter()
+        .flat_map(|variant| variant.templates.iter().map(|(template, file)| (*template, file.as_str())));
     let mut problems: Vec<ProblemAt> = Vec::new();
-    for template in Template::ALL {
-        for vars in samples(template) {
-            let problem = match templates.render(template, vars.as_ref()) {
+    for (template, file) in usual.chain(when).chain(variants) {
+        for vars in samples(template, &own) {
+            let problem = match templates.render(template, file, vars.as_ref()) {
                 Ok(text) if text.trim().is_empty() => ProblemAt::of_file(
-                    template.file(),
+                    &format!("{FOLDER}{file}"),
                     "the template gives an empty prompt",
                     "write something outside of its conditions",
                 ),
                 Ok(_) => continue,
                 Err(ScaffoldError::Render(problem)) => problem,
-                Err(other) => ProblemAt::of_file(template.file(), other.to_string(), ""),
+                Err(other) => ProblemAt::of_file(&format!("{FOLDER}{file}"), other.to_string(), ""),
             };
             if !problems.contains(&problem) {
                 problems.push(problem);
@@ -68,10 +120,6 @@ fn rendering(templates: &Templates) -> Vec<ProblemAt> {
 /// What the format knows but this version does not carry out: better said than silently left undone.
 fn not_yet(files: &BTreeMap<String, String>) -> Vec<ProblemAt> {
     let mut problems = Vec::new();
-    if files.contains_key(HOOKS) {
-        let hint = "remove it, or play this scaffold with a version that runs hooks";
-        problems.push(ProblemAt::of_file(HOOKS, "hooks are not run by this version", hint));
-    }
     let Some((text, raw)) = files
         .get(MANIFEST)
         .and_then(|text| Some((text, toml::from_str::<RawManifest>(text).ok()?)))

@@ -7,9 +7,15 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::actions::{self, ActionRules, RawActions, RawResults, ResultForm};
 use super::error::ProblemAt;
+use super::hooks::Limits;
 use super::position::hint_among;
+use super::templates::Template;
+use super::variants::{self, RawVariant, Variant};
+use super::vocabulary::{self, CustomOp, RawCustomOp};
 use super::{MANIFEST, resolve};
+use crate::types::Phase;
 
 /// A checked manifest.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +44,20 @@ pub struct Manifest {
     pub prompt: PromptSpec,
     /// The memory files by path.
     pub files: BTreeMap<String, FileSpec>,
+    /// Operations of the scaffold's own, by name.
+    pub custom_ops: Vec<CustomOp>,
+    /// How results of operations are told.
+    pub results: ResultForm,
+    /// How actions are mended and gated.
+    pub actions: ActionRules,
+    /// The templates' own variables with the values they have when no hook sets them.
+    pub vars: BTreeMap<String, serde_json::Value>,
+    /// What a call of the script may use up.
+    pub hooks: Limits,
+    /// What is otherwise for some tasks.
+    pub variants: Vec<Variant>,
+    /// Templates in the place of the usual ones; a variant's own.
+    pub templates: BTreeMap<Template, String>,
 }
 
 /// What the agent's loop may use up.
@@ -59,6 +79,8 @@ pub struct Budgets {
     pub files: u32,
     /// Tokens of a prompt, estimated at 3.5 bytes each; `None` leaves it to the model's context.
     pub prompt_tokens: Option<u32>,
+    /// How often in a step the commit gate may reject an action.
+    pub rejections: u32,
 }
 
 impl Default for Budgets {
@@ -72,6 +94,7 @@ impl Default for Budgets {
             directory_bytes: 1024 * 1024,
             files: 64,
             prompt_tokens: None,
+            rejections: 2,
         }
     }
 }
@@ -96,6 +119,19 @@ pub struct PromptSpec {
     pub inline: Vec<String>,
     /// Bytes of each that are shown at most; the newest lines are kept.
     pub inline_bytes: u64,
+    /// Other first prompts for some observations; the first that fits is taken.
+    pub when: Vec<PromptWhen>,
+}
+
+/// Another first prompt for some observations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptWhen {
+    /// Of which phase.
+    pub phase: Phase,
+    /// Regular expression that is found in the observation.
+    pub matches: String,
+    /// The template, a file in `prompts/`.
+    pub template: String,
 }
 
 /// In which order the operations of one answer run.
@@ -124,6 +160,10 @@ pub struct FileSpec {
     pub max_bytes: Option<u64>,
     /// What goes first when it is full.
     pub prune: Option<Prune>,
+    /// Lines that stay when it was full.
+    pub keep_lines: Option<u32>,
+    /// A line in the place of what was pruned; `{n}` is how many lines that were.
+    pub prune_notice: Option<String>,
     /// How long it lives.
     pub retention: Retention,
 }
@@ -190,6 +230,16 @@ pub(super) struct RawManifest {
     pub(super) prompt: RawPrompt,
     #[serde(default)]
     pub(super) files: BTreeMap<Spanned<String>, RawFile>,
+    #[serde(default)]
+    pub(super) results: RawResults,
+    #[serde(default)]
+    pub(super) actions: RawActions,
+    #[serde(default)]
+    pub(super) vars: BTreeMap<Spanned<String>, Spanned<toml::Value>>,
+    #[serde(default)]
+    pub(super) hooks: RawHooks,
+    #[serde(default)]
+    pub(super) variants: BTreeMap<Spanned<String>, RawVariant>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -203,6 +253,15 @@ pub(super) struct RawBudgets {
     pub(super) directory_bytes: Option<Spanned<u64>>,
     pub(super) files: Option<Spanned<u32>>,
     pub(super) prompt_tokens: Option<Spanned<u32>>,
+    pub(super) rejections: Option<Spanned<u32>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawHooks {
+    pub(super) ticks: Option<Spanned<u64>>,
+    pub(super) wall_ms: Option<Spanned<u64>>,
+    pub(super) memory_bytes: Option<Spanned<u64>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -220,6 +279,8 @@ pub(super) struct RawOps {
     pub(super) order: Option<Spanned<String>>,
     pub(super) log: Option<Vec<Spanned<String>>>,
     pub(super) plan: Option<Vec<Spanned<String>>>,
+    #[serde(default)]
+    pub(super) custom: BTreeMap<Spanned<String>, RawCustomOp>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -227,6 +288,16 @@ pub(super) struct RawOps {
 pub(super) struct RawPrompt {
     pub(super) inline: Option<Vec<Spanned<String>>>,
     pub(super) inline_bytes: Option<Spanned<u64>>,
+    #[serde(default)]
+    pub(super) when: Vec<RawWhen>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawWhen {
+    pub(super) phase: Spanned<String>,
+    pub(super) matches: Spanned<String>,
+    pub(super) template: Spanned<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -239,12 +310,15 @@ pub(super) struct RawFile {
     pub(super) max_lines: Option<u32>,
     pub(super) max_bytes: Option<u64>,
     pub(super) prune: Option<Spanned<String>>,
+    pub(super) keep_lines: Option<Spanned<u32>>,
+    pub(super) prune_notice: Option<String>,
     pub(super) retention: Option<Spanned<String>>,
 }
 
 /// The keys of every table. The raw types refuse what is missing here, so the two cannot drift.
 const TOP: &[&str] = &[
-    "name", "version", "parent", "env", "api", "grammar", "budgets", "sampling", "ops", "prompt", "files",
+    "name", "version", "parent", "env", "api", "grammar", "budgets", "sampling", "ops", "prompt", "files", "results",
+    "actions", "vars", "hooks", "variants",
 ];
 const BUDGETS: &[&str] = &[
     "log_turns",
@@ -255,10 +329,13 @@ const BUDGETS: &[&str] = &[
     "directory_bytes",
     "files",
     "prompt_tokens",
+    "rejections",
 ];
+const HOOKS: &[&str] = &["ticks", "wall_ms", "memory_bytes"];
+const WHEN: &[&str] = &["phase", "matches", "template"];
 const SAMPLING: &[&str] = &["temperature", "top_p", "top_k", "max_tokens"];
-const OPS: &[&str] = &["order", "log", "plan"];
-const PROMPT: &[&str] = &["inline", "inline_bytes"];
+const OPS: &[&str] = &["order", "log", "plan", "custom"];
+const PROMPT: &[&str] = &["inline", "inline_bytes", "when"];
 const FILE: &[&str] = &[
     "about",
     "initial",
@@ -267,6 +344,8 @@ const FILE: &[&str] = &[
     "max_lines",
     "max_bytes",
     "prune",
+    "keep_lines",
+    "prune_notice",
     "retention",
 ];
 
@@ -305,6 +384,20 @@ fn from_toml(text: &str, error: &toml::de::Error) -> ProblemAt {
     )
 }
 
+/// Looks into every table of a table of tables.
+fn look_each<'a, 'de>(
+    table: &'a toml::de::DeTable<'de>,
+    name: &str,
+    known: &[&str],
+    look: &mut impl FnMut(&'a toml::de::DeTable<'de>, &[&str], &str),
+) {
+    for (key, value) in table.iter() {
+        if let toml::de::DeValue::Table(inner) = value.get_ref() {
+            look(inner, known, &format!(" in [{name}.\"{}\"]", key.get_ref()));
+        }
+    }
+}
+
 /// All keys that do not exist, and a broken syntax as one problem.
 fn unknown_keys(text: &str) -> Vec<ProblemAt> {
     use toml::de::{DeTable, DeValue};
@@ -341,15 +434,27 @@ fn unknown_keys(text: &str) -> Vec<ProblemAt> {
         match key.get_ref().as_ref() {
             "budgets" => look(table, BUDGETS, " in [budgets]"),
             "sampling" => look(table, SAMPLING, " in [sampling]"),
-            "ops" => look(table, OPS, " in [ops]"),
-            "prompt" => look(table, PROMPT, " in [prompt]"),
-            "files" => {
-                for (path, file) in table.iter() {
-                    if let DeValue::Table(file) = file.get_ref() {
-                        look(file, FILE, &format!(" in [files.\"{}\"]", path.get_ref()));
+            "ops" => {
+                look(table, OPS, " in [ops]");
+                if let Some(DeValue::Table(custom)) = table.get("custom").map(toml::Spanned::get_ref) {
+                    look_each(custom, "ops.custom", vocabulary::KEYS, &mut look);
+                }
+            }
+            "prompt" => {
+                look(table, PROMPT, " in [prompt]");
+                if let Some(DeValue::Array(list)) = table.get("when").map(toml::Spanned::get_ref) {
+                    for item in list.iter() {
+                        if let DeValue::Table(item) = item.get_ref() {
+                            look(item, WHEN, " in [[prompt.when]]");
+                        }
                     }
                 }
             }
+            "results" => look(table, actions::RESULT_KEYS, " in [results]"),
+            "actions" => look(table, actions::KEYS, " in [actions]"),
+            "hooks" => look(table, HOOKS, " in [hooks]"),
+            "variants" => look_each(table, "variants", variants::KEYS, &mut look),
+            "files" => look_each(table, "files", FILE, &mut look),
             _ => {}
         }
     }

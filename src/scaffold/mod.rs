@@ -1,26 +1,40 @@
 //! Scaffolds: the prompts, budgets, memory files and vocabulary an agent works with.
 //!
-//! A scaffold is a folder: `scaffold.toml`, minijinja templates under `prompts/`, `METHOD.md`.
-//! Owns reading it, checking it (with file, line, column and a hint), rendering its prompts, and
-//! comparing two of them. Must not call a model, play a world or touch an agent's memory.
+//! A scaffold is a folder: `scaffold.toml`, minijinja templates under `prompts/`, `hooks.star`, `METHOD.md`.
+//! Owns reading it, checking it (with file, line, column and a hint), rendering its prompts, running its
+//! script in a process of its own, the rules of its memory files, and comparing two scaffolds.
+//! Must not call a model, play a world or touch an agent's memory.
 
+mod actions;
 mod check;
 mod diff;
 mod error;
+pub mod hooks;
 mod library;
 mod manifest;
 mod position;
 mod resolve;
 mod templates;
+mod upkeep;
+mod variants;
 mod vars;
+mod vocabulary;
 
 pub use check::check;
 pub use diff::{DiffLine, FileDiff, LineTag, diff};
 pub use error::{ProblemAt, ScaffoldError};
 pub use library::{ScaffoldName, Source, read_folder};
-pub use manifest::{Budgets, FileSpec, Manifest, OpsOrder, Policy, PromptSpec, Prune, Retention, SamplingSpec};
+pub use actions::{ActionRules, ResultForm};
+pub use manifest::{
+    Budgets, FileSpec, Manifest, OpsOrder, Policy, PromptSpec, PromptWhen, Prune, Retention, SamplingSpec,
+};
 pub use templates::{Template, Variable, variables};
-pub use vars::{ContinueVars, FileLine, Inlined, OpHelp, PlannedFile, StepVars, SystemVars, TemplateVars};
+pub use upkeep::{Kept, upserted};
+pub use variants::Variant;
+pub use vars::{
+    ContinueVars, FileLine, Inlined, MemoryView, OpHelp, OwnVars, PlannedFile, StepVars, SystemVars, TemplateVars,
+};
+pub use vocabulary::{CustomOp, Entry};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,7 +53,7 @@ struct Inner {
     manifest: Manifest,
     files: BTreeMap<String, String>,
     digest: Digest,
-    templates: templates::Templates,
+    templates: Arc<templates::Templates>,
 }
 
 impl Scaffold {
@@ -49,14 +63,18 @@ impl Scaffold {
     /// When the manifest is not sound or a template is missing or does not compile.
     pub fn from_files(files: BTreeMap<String, String>) -> Result<Self, ScaffoldError> {
         let (manifest, mut problems) = manifest::read(&files);
-        let (templates, template_problems) = templates::Templates::compile(&files);
+        let (templates, template_problems) =
+            templates::Templates::compile(&files, &check::own_names(manifest.as_ref()));
         problems.extend(template_problems);
+        if let Some(manifest) = &manifest {
+            problems.extend(check::missing_templates(manifest, &files));
+        }
         match (manifest, problems.is_empty()) {
             (Some(manifest), true) => Ok(Self(Arc::new(Inner {
                 digest: digest_of(&files),
                 manifest,
                 files,
-                templates,
+                templates: Arc::new(templates),
             }))),
             (manifest, _) => Err(ScaffoldError::Invalid {
                 name: manifest.map_or_else(|| MANIFEST.to_owned(), |manifest| manifest.name),
@@ -106,7 +124,42 @@ impl Scaffold {
     /// # Errors
     /// When the template uses something that does not exist, with file, line and column.
     pub fn render(&self, template: Template, vars: &dyn TemplateVars) -> Result<String, ScaffoldError> {
-        self.0.templates.render(template, vars)
+        let usual = &template.file()[templates::FOLDER.len()..];
+        let file = self.manifest().templates.get(&template).map_or(usual, String::as_str);
+        self.0.templates.render(template, file, vars)
+    }
+
+    /// Fills another template of the same kind, a file in `prompts/`.
+    ///
+    /// # Errors
+    /// As [`Scaffold::render`], and when there is no such file.
+    pub fn render_file(
+        &self,
+        template: Template,
+        file: &str,
+        vars: &dyn TemplateVars,
+    ) -> Result<String, ScaffoldError> {
+        self.0.templates.render(template, file, vars)
+    }
+
+    /// The scaffold as it is for a task of its world: variants are worked in. Its files and digest stay.
+    pub fn for_task(&self, task: &str) -> Self {
+        Self(Arc::new(Inner {
+            manifest: self.manifest().for_task(task),
+            files: self.files().clone(),
+            digest: self.digest(),
+            templates: Arc::clone(&self.0.templates),
+        }))
+    }
+
+    /// The text of its script, if it has one.
+    pub fn script(&self) -> Option<&str> {
+        self.files().get(hooks::HOOKS).map(String::as_str)
+    }
+
+    /// The operations its agent may know: the memory's, and its own in their places.
+    pub fn vocabulary(&self) -> Vec<Entry> {
+        vocabulary::entries(&self.manifest().custom_ops)
     }
 }
 

@@ -7,11 +7,14 @@ use toml::Spanned;
 
 use super::MANIFEST;
 use super::error::ProblemAt;
+use super::hooks::Limits;
 use super::manifest::{
-    Budgets, FileSpec, Manifest, OpsOrder, Policy, PromptSpec, Prune, RawFile, RawManifest, Retention, SamplingSpec,
+    Budgets, FileSpec, Manifest, OpsOrder, Policy, PromptSpec, PromptWhen, Prune, RawFile, RawManifest, Retention,
+    SamplingSpec,
 };
 use super::position::hint_among;
-use crate::memory;
+use super::{actions, variants, vocabulary};
+use crate::types::Phase;
 
 /// The version of the scaffold format this program reads.
 const API: u32 = 1;
@@ -25,7 +28,8 @@ pub(super) fn resolve(raw: &RawManifest, text: &str) -> (Manifest, Vec<ProblemAt
         problems: Vec::new(),
     };
     let budgets = budgets(raw, &mut find);
-    let (log_ops, plan_ops) = ops(raw, &mut find);
+    let custom_ops = vocabulary::resolve(&raw.ops.custom, &mut find);
+    let (log_ops, plan_ops) = ops(raw, &custom_ops, &mut find);
     let files: BTreeMap<String, FileSpec> = raw
         .files
         .iter()
@@ -46,6 +50,13 @@ pub(super) fn resolve(raw: &RawManifest, text: &str) -> (Manifest, Vec<ProblemAt
         log_ops,
         plan_ops,
         prompt: prompt(raw, &files, &mut find),
+        results: actions::results(&raw.results),
+        actions: actions::resolve(&raw.actions, &mut find),
+        vars: vars(raw, &mut find),
+        hooks: hooks(raw, &mut find),
+        variants: variants::resolve(&raw.variants, &files, &mut find),
+        templates: BTreeMap::new(),
+        custom_ops,
         files,
     };
     if let Some(api) = raw.api.as_ref().filter(|api| *api.get_ref() != API) {
@@ -55,13 +66,14 @@ pub(super) fn resolve(raw: &RawManifest, text: &str) -> (Manifest, Vec<ProblemAt
     (manifest, find.problems)
 }
 
-struct Finder<'a> {
+/// Collects problems with their places.
+pub(super) struct Finder<'a> {
     text: &'a str,
     problems: Vec<ProblemAt>,
 }
 
 impl Finder<'_> {
-    fn at(&mut self, span: Range<usize>, message: impl Into<String>, hint: impl Into<String>) {
+    pub(super) fn at(&mut self, span: Range<usize>, message: impl Into<String>, hint: impl Into<String>) {
         self.problems
             .push(ProblemAt::at(MANIFEST, self.text, span.start, message, hint));
     }
@@ -74,7 +86,7 @@ impl Finder<'_> {
         ));
     }
 
-    fn number<T: Copy + PartialOrd + std::fmt::Display>(
+    pub(super) fn number<T: Copy + PartialOrd + std::fmt::Display>(
         &mut self,
         value: &Option<Spanned<T>>,
         range: std::ops::RangeInclusive<T>,
@@ -90,7 +102,7 @@ impl Finder<'_> {
         *value.get_ref()
     }
 
-    fn word<T: Copy>(&mut self, value: &Option<Spanned<String>>, known: &[(&str, T)], default: T) -> T {
+    pub(super) fn word<T: Copy>(&mut self, value: &Option<Spanned<String>>, known: &[(&str, T)], default: T) -> T {
         let Some(value) = value else { return default };
         match known.iter().find(|(word, _)| word == value.get_ref()) {
             Some((_, meaning)) => *meaning,
@@ -101,6 +113,15 @@ impl Finder<'_> {
                 default
             }
         }
+    }
+
+    /// A regular expression that compiles.
+    pub(super) fn pattern(&mut self, value: &Spanned<String>) -> String {
+        if let Err(error) = regex::Regex::new(value.get_ref()) {
+            let message = format!("`{}` is not a pattern: {error}", value.get_ref());
+            self.at(value.span(), message, "write a regular expression");
+        }
+        value.get_ref().clone()
     }
 }
 
@@ -149,7 +170,40 @@ fn budgets(raw: &RawManifest, find: &mut Finder<'_>) -> Budgets {
             .prompt_tokens
             .as_ref()
             .map(|value| find.number(&Some(value.clone()), 64..=10_000_000, u32::MAX)),
+        rejections: find.number(&raw.rejections, 0..=100, defaults.rejections),
     }
+}
+
+fn hooks(raw: &RawManifest, find: &mut Finder<'_>) -> Limits {
+    let defaults = Limits::default();
+    let raw = &raw.hooks;
+    Limits {
+        ticks: find.number(&raw.ticks, 100..=1_000_000_000, defaults.ticks),
+        wall_ms: find.number(&raw.wall_ms, 10..=60_000, defaults.wall_ms),
+        process_bytes: find.number(&raw.memory_bytes, (16 << 20)..=(8 << 30), defaults.process_bytes),
+        ..defaults
+    }
+}
+
+/// The templates' own variables; names that the program gives are taken.
+fn vars(raw: &RawManifest, find: &mut Finder<'_>) -> BTreeMap<String, serde_json::Value> {
+    let taken: Vec<&str> = super::templates::step_names().collect();
+    let mut vars = BTreeMap::new();
+    for (name, value) in &raw.vars {
+        let sound = name.get_ref().starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.get_ref().chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !sound || taken.contains(&name.get_ref().as_str()) {
+            let message = format!("`{}` cannot be a variable of the scaffold's own", name.get_ref());
+            find.at(name.span(), message, "use letters, digits, `_`, and no name the program gives");
+        }
+        match serde_json::to_value(value.get_ref()) {
+            Ok(json) => {
+                vars.insert(name.get_ref().clone(), json);
+            }
+            Err(error) => find.at(value.span(), error.to_string(), "write a text, number, true/false or list"),
+        }
+    }
+    vars
 }
 
 fn sampling(raw: &RawManifest, find: &mut Finder<'_>) -> SamplingSpec {
@@ -177,13 +231,20 @@ fn order(raw: &RawManifest, find: &mut Finder<'_>) -> OpsOrder {
 }
 
 /// The vocabularies of LOG (all ops unless said otherwise) and PLAN (those that only read).
-fn ops(raw: &RawManifest, find: &mut Finder<'_>) -> (Vec<&'static str>, Vec<&'static str>) {
-    let registry = memory::ops();
-    let all: Vec<&'static str> = registry.iter().map(|op| op.syntax.name).collect();
-    let reads = || {
-        registry
+fn ops(
+    raw: &RawManifest,
+    custom: &[vocabulary::CustomOp],
+    find: &mut Finder<'_>,
+) -> (Vec<&'static str>, Vec<&'static str>) {
+    let known = vocabulary::entries(custom);
+    let all: Vec<&'static str> = known.iter().map(|op| op.syntax.name).collect();
+    let usual = |phase: Phase| -> Vec<&'static str> {
+        known
             .iter()
-            .filter(|op| !op.writes)
+            .filter(|op| match &op.custom {
+                Some(custom) => custom.phases.contains(&phase),
+                None => phase == Phase::Log || !op.writes,
+            })
             .map(|op| op.syntax.name)
             .collect()
     };
@@ -200,8 +261,8 @@ fn ops(raw: &RawManifest, find: &mut Finder<'_>) -> (Vec<&'static str>, Vec<&'st
             .filter(|name| list.iter().any(|word| name.eq_ignore_ascii_case(word.get_ref())))
             .collect()
     };
-    let log = chosen(&raw.ops.log, all.clone());
-    let plan = chosen(&raw.ops.plan, reads());
+    let log = chosen(&raw.ops.log, usual(Phase::Log));
+    let plan = chosen(&raw.ops.plan, usual(Phase::Plan));
     let missing: Vec<&str> = BASE_VERBS.iter().copied().filter(|verb| !log.contains(verb)).collect();
     if !missing.is_empty() {
         let span = raw
@@ -228,7 +289,19 @@ fn prompt(raw: &RawManifest, files: &BTreeMap<String, FileSpec>, find: &mut Find
             find.at(path.span(), message, hint_among(path.get_ref(), &names));
         }
     }
+    let phases = [("LOG", Phase::Log), ("PLAN", Phase::Plan)];
+    let when = raw
+        .prompt
+        .when
+        .iter()
+        .map(|when| PromptWhen {
+            phase: find.word(&Some(when.phase.clone()), &phases, Phase::Plan),
+            matches: find.pattern(&when.matches),
+            template: when.template.get_ref().clone(),
+        })
+        .collect();
     PromptSpec {
+        when,
         inline: inline.iter().map(|path| path.get_ref().clone()).collect(),
         inline_bytes: find.number(&raw.prompt.inline_bytes, 16..=(1 << 20), 1024),
     }
@@ -253,15 +326,11 @@ fn file_spec(path: &Spanned<String>, raw: &RawFile, budgets: &Budgets, find: &mu
         let span = raw.policy.as_ref().map_or_else(|| path.span(), Spanned::span);
         find.at(span, "policy `upsert` needs a `key`", "such as key = \"x,y\"");
     }
-    if let Some(key) = &raw.key
-        && let Err(error) = regex::Regex::new(key.get_ref())
+    if let Some(keep) = &raw.keep_lines
+        && raw.max_lines.is_none_or(|most| *keep.get_ref() > most)
     {
-        let message = format!("`{}` is not a pattern: {error}", key.get_ref());
-        find.at(
-            key.span(),
-            message,
-            "write a regular expression that matches a line's key",
-        );
+        let hint = "give max_lines as well, and keep at most as many";
+        find.at(keep.span(), "keep_lines needs a larger max_lines", hint);
     }
     if let Some(initial) = &raw.initial
         && initial.get_ref().len() as u64 > budgets.file_bytes
@@ -284,13 +353,15 @@ fn file_spec(path: &Spanned<String>, raw: &RawFile, budgets: &Budgets, find: &mu
             .map(|text| text.get_ref().clone())
             .unwrap_or_default(),
         policy,
-        key: raw.key.as_ref().map(|key| key.get_ref().clone()),
+        key: raw.key.as_ref().map(|key| find.pattern(key)),
         max_lines: raw.max_lines,
         max_bytes: raw.max_bytes,
         prune: raw
             .prune
             .as_ref()
             .map(|word| find.word(&Some(word.clone()), &prunes, Prune::Oldest)),
+        keep_lines: raw.keep_lines.as_ref().map(|keep| *keep.get_ref()),
+        prune_notice: raw.prune_notice.clone(),
         retention: find.word(&raw.retention, &retentions, Retention::Episode),
     }
 }

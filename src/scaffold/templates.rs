@@ -14,7 +14,7 @@ use super::vars::TemplateVars;
 pub(super) const FOLDER: &str = "prompts/";
 
 /// A template every scaffold has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Template {
     /// The rules; the first message, constant over an episode.
     System,
@@ -37,6 +37,26 @@ impl Template {
         Self::Plan,
         Self::PlanContinue,
     ];
+
+    /// Its word in a manifest.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Log => "log",
+            Self::LogContinue => "log_continue",
+            Self::Plan => "plan",
+            Self::PlanContinue => "plan_continue",
+        }
+    }
+
+    /// The kind of a file in `prompts/` by how its name begins; `None` for a part that others include.
+    fn of(path: &str) -> Option<Self> {
+        let name = path.strip_prefix(FOLDER)?;
+        // The longer words first: `log` begins `log_continue` too.
+        [Self::LogContinue, Self::PlanContinue, Self::System, Self::Log, Self::Plan]
+            .into_iter()
+            .find(|template| name.starts_with(template.word()))
+    }
 
     /// Its file inside the scaffold.
     pub fn file(self) -> &'static str {
@@ -97,6 +117,7 @@ const STEP: &[Variable] = table! {
     "ops": "operations of this phase: a list of {name, usage, help, writes}",
     "actions": "names of all actions (a list)",
     "turns_left": "answers this phase may take, the next one included",
+    "memory": "the files: memory.read(path), memory.tail(path, n), memory.count(path)",
 };
 
 const CONTINUE: &[Variable] = table! {
@@ -105,7 +126,16 @@ const CONTINUE: &[Variable] = table! {
     "turns_left": "answers this phase may take, the next one included",
     "results": "what the operations gave back; empty when there were none",
     "notices": "what was wrong with the last answer (a list)",
+    "memory": "the files: memory.read(path), memory.tail(path, n), memory.count(path)",
 };
+
+/// The names the program gives to any template.
+pub(super) fn step_names() -> impl Iterator<Item = &'static str> {
+    [SYSTEM, STEP, CONTINUE]
+        .into_iter()
+        .flatten()
+        .map(|variable| variable.name)
+}
 
 /// The variables a template knows; documentation and `scaffold check` share this table.
 pub fn variables(template: Template) -> &'static [Variable] {
@@ -128,19 +158,20 @@ pub(super) struct Templates {
 impl Templates {
     /// Compiles everything under `prompts/`. Problems: a missing or empty template, a syntax
     /// error, a variable that does not exist.
-    pub(super) fn compile(files: &BTreeMap<String, String>) -> (Self, Vec<ProblemAt>) {
+    pub(super) fn compile(files: &BTreeMap<String, String>, own: &[&str]) -> (Self, Vec<ProblemAt>) {
         let mut problems = Vec::new();
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_debug(true);
         environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
+        environment.add_filter("find", find);
         if let Ok(syntax) = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build() {
             environment.set_syntax(syntax);
         }
         for (path, text) in files.iter().filter(|(path, _)| path.starts_with(FOLDER)) {
             let name = &path[FOLDER.len()..];
             match environment.add_template_owned(name.to_owned(), text.clone()) {
-                Ok(()) => problems.extend(unknown_variables(&environment, name, path, text)),
+                Ok(()) => problems.extend(unknown_variables(&environment, name, path, text, own)),
                 Err(error) => problems.push(problem(path, text, &error, &[])),
             }
         }
@@ -162,24 +193,42 @@ impl Templates {
         (Self { environment }, problems)
     }
 
-    /// Fills a template; a final line end is not part of the prompt.
-    pub(super) fn render(&self, template: Template, vars: &dyn TemplateVars) -> Result<String, ScaffoldError> {
-        let file = template.file();
+    /// Fills a template of this kind, a file in `prompts/`; a final line end is not part of the prompt.
+    pub(super) fn render(
+        &self,
+        template: Template,
+        name: &str,
+        vars: &dyn TemplateVars,
+    ) -> Result<String, ScaffoldError> {
+        let file = format!("{FOLDER}{name}");
         let wrong = |error: &minijinja::Error| {
             let name = error
                 .name()
-                .map_or_else(|| file.to_owned(), |name| format!("{FOLDER}{name}"));
+                .map_or_else(|| file.clone(), |name| format!("{FOLDER}{name}"));
             let text = error.template_source().unwrap_or_default();
             ScaffoldError::Render(problem(&name, text, error, variables(template)))
         };
         let compiled = self
             .environment
-            .get_template(&file[FOLDER.len()..])
+            .get_template(name)
             .map_err(|error| wrong(&error))?;
         let mut text = compiled.render(vars.to_value()).map_err(|error| wrong(&error))?;
         text.truncate(text.trim_end().len());
         Ok(text)
     }
+}
+
+/// `text | find(pattern)`: the first match as a list, the whole of it first and then its groups; none without.
+fn find(text: &str, pattern: &str) -> Result<minijinja::Value, minijinja::Error> {
+    let regex = regex::Regex::new(pattern)
+        .map_err(|error| minijinja::Error::new(ErrorKind::InvalidOperation, error.to_string()))?;
+    Ok(match regex.captures(text) {
+        Some(found) => found
+            .iter()
+            .map(|group| group.map_or(minijinja::Value::from(()), |group| group.as_str().into()))
+            .collect(),
+        None => ().into(),
+    })
 }
 
 /// A template error with its place and a hint.
@@ -194,7 +243,7 @@ fn problem(file: &str, text: &str, error: &minijinja::Error, known: &[Variable])
         ErrorKind::UndefinedError if !names.is_empty() => format!("the variables are: {}", names.join(", ")),
         ErrorKind::SyntaxError => "see the minijinja documentation on syntax".to_owned(),
         ErrorKind::UnknownFilter | ErrorKind::UnknownTest | ErrorKind::UnknownFunction => {
-            "only minijinja's own filters, tests and functions exist here".to_owned()
+            "only minijinja's own filters, tests and functions exist here, and `find(pattern)`".to_owned()
         }
         _ => String::new(),
     };
@@ -209,15 +258,22 @@ fn problem(file: &str, text: &str, error: &minijinja::Error, known: &[Variable])
 }
 
 /// Every use of a variable the template does not know, wherever it stands.
-fn unknown_variables(environment: &Environment<'_>, name: &str, path: &str, text: &str) -> Vec<ProblemAt> {
-    let known: Vec<&str> = match Template::ALL.iter().find(|template| template.file() == path) {
-        Some(template) => variables(*template).iter().map(|variable| variable.name).collect(),
+fn unknown_variables(
+    environment: &Environment<'_>,
+    name: &str,
+    path: &str,
+    text: &str,
+    own: &[&str],
+) -> Vec<ProblemAt> {
+    let kind = Template::of(path);
+    let mut known: Vec<&str> = match kind {
+        Some(template) => variables(template).iter().map(|variable| variable.name).collect(),
         // A part that others include may use what any of them knows.
-        None => [SYSTEM, STEP, CONTINUE]
-            .iter()
-            .flat_map(|table| table.iter().map(|variable| variable.name))
-            .collect(),
+        None => step_names().collect(),
     };
+    if kind != Some(Template::System) {
+        known.extend(own);
+    }
     let Ok(template) = environment.get_template(name) else {
         return Vec::new();
     };
@@ -303,7 +359,7 @@ fn code_parts(text: &str) -> Vec<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::vars::sample;
+    use super::super::vars::{OwnVars, sample};
     use super::*;
 
     #[test]
@@ -324,8 +380,8 @@ mod tests {
             list
         };
         assert_eq!(keys(&sample::system()), sorted(names(Template::System)));
-        assert_eq!(keys(&sample::steps()[0]), sorted(names(Template::Log)));
-        assert_eq!(keys(&sample::continues()[0]), sorted(names(Template::PlanContinue)));
+        assert_eq!(keys(&sample::steps(&OwnVars::default())[0]), sorted(names(Template::Log)));
+        assert_eq!(keys(&sample::continues(&OwnVars::default())[0]), sorted(names(Template::PlanContinue)));
     }
 
     #[test]

@@ -1,8 +1,12 @@
 //! The values that fill the templates: one type a kind of template, with a sample for `check`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use minijinja::{Value, context};
+use minijinja::value::Object;
+use minijinja::{Error, ErrorKind, State, Value, context};
+
+use crate::types::MemoryFiles;
 
 /// What a template is filled with.
 pub trait TemplateVars {
@@ -122,6 +126,10 @@ pub struct StepVars {
     pub actions: Arc<Vec<String>>,
     /// Model calls this phase may make, this one included.
     pub turns_left: u32,
+    /// All memory files with their text.
+    pub memory: MemoryView,
+    /// The scaffold's own variables.
+    pub own: OwnVars,
 }
 
 /// For `log_continue.md` and `plan_continue.md`.
@@ -137,6 +145,73 @@ pub struct ContinueVars {
     pub results: String,
     /// What was wrong with the last answer.
     pub notices: Vec<String>,
+    /// All memory files with their text.
+    pub memory: MemoryView,
+    /// The scaffold's own variables.
+    pub own: OwnVars,
+}
+
+/// The scaffold's own variables with their values.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct OwnVars(BTreeMap<String, Value>);
+
+impl OwnVars {
+    /// From JSON, as the manifest and a script give them.
+    pub fn set(&mut self, name: &str, value: &serde_json::Value) {
+        self.0.insert(name.to_owned(), from_json(value));
+    }
+
+    fn to_value(&self) -> Value {
+        Value::from(self.0.clone())
+    }
+}
+
+/// A JSON value as templates have it. Numbers are taken one by one: serde_json keeps them as text
+/// inside, and would hand that on.
+fn from_json(value: &serde_json::Value) -> Value {
+    use serde_json::Value as Json;
+    match value {
+        Json::Null => Value::from(()),
+        Json::Bool(flag) => Value::from(*flag),
+        Json::String(text) => Value::from(text.as_str()),
+        Json::Number(number) => match (number.as_i64(), number.as_f64()) {
+            (Some(n), _) => Value::from(n),
+            (None, x) => Value::from(x),
+        },
+        Json::Array(items) => items.iter().map(from_json).collect(),
+        Json::Object(map) => {
+            let map: BTreeMap<String, Value> = map.iter().map(|(key, value)| (key.clone(), from_json(value))).collect();
+            Value::from(map)
+        }
+    }
+}
+
+/// The memory files as templates reach them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MemoryView(pub MemoryFiles);
+
+impl Object for MemoryView {
+    fn call_method(self: &Arc<Self>, _: &mut State<'_, '_>, method: &str, args: &[Value]) -> Result<Value, Error> {
+        let wrong = |what: &str| Error::new(ErrorKind::InvalidOperation, format!("memory.{method}: {what}"));
+        let path = args.first().and_then(Value::as_str);
+        let path = path.ok_or_else(|| wrong("the first argument is a file's path"))?;
+        let text = self.0.get(path).map(|text| &**text);
+        match method {
+            "read" => Ok(text.map_or(Value::from(()), Value::from)),
+            "count" => Ok(Value::from(text.map_or(0, |text| text.lines().count()))),
+            "tail" => {
+                let n = args.get(1).and_then(Value::as_usize);
+                let n = n.ok_or_else(|| wrong("the second argument is a number of lines"))?;
+                let mut last: Vec<&str> = text.unwrap_or_default().lines().rev().take(n).collect();
+                last.reverse();
+                Ok(Value::from(last.join("\n")))
+            }
+            _ => Err(Error::new(
+                ErrorKind::UnknownMethod,
+                format!("memory has no method `{method}`; there are read, tail, count"),
+            )),
+        }
+    }
 }
 
 impl From<&OpHelp> for Value {
@@ -208,6 +283,8 @@ impl TemplateVars for StepVars {
             ops => list(self.ops.iter()),
             actions => list(self.actions.iter()),
             turns_left => self.turns_left,
+            memory => Value::from_object(self.memory.clone()),
+            ..self.own.to_value()
         }
     }
 }
@@ -220,6 +297,8 @@ impl TemplateVars for ContinueVars {
             turns_left => self.turns_left,
             results => &self.results,
             notices => list(&self.notices),
+            memory => Value::from_object(self.memory.clone()),
+            ..self.own.to_value()
         }
     }
 }
@@ -259,8 +338,9 @@ pub(super) mod sample {
         }
     }
 
-    pub(in crate::scaffold) fn steps() -> [StepVars; 2] {
+    pub(in crate::scaffold) fn steps(own: &OwnVars) -> [StepVars; 2] {
         let plain = StepVars {
+            own: own.clone(),
             step: 0,
             max_steps: 300,
             fallback: "Noop".to_owned(),
@@ -295,9 +375,10 @@ pub(super) mod sample {
         [plain, full]
     }
 
-    pub(in crate::scaffold) fn continues() -> [ContinueVars; 2] {
+    pub(in crate::scaffold) fn continues(own: &OwnVars) -> [ContinueVars; 2] {
         [
             ContinueVars {
+                own: own.clone(),
                 step: 12,
                 turn: 2,
                 turns_left: 1,
@@ -309,6 +390,8 @@ pub(super) mod sample {
                 turns_left: 2,
                 results: "READ notes.txt: ok\na line".to_owned(),
                 notices: vec!["A tag was not closed.".to_owned()],
+                own: own.clone(),
+                memory: MemoryView::default(),
             },
         ]
     }

@@ -208,6 +208,7 @@ fn look(body: &Body, look: &mut dyn FnMut(Place, &str) -> ControlFlow<()>) {
         Body::ModelFailed { message, .. } | Body::WorldFailed { message } => all(Place::Note, &[message]),
         Body::Annotated { text } => all(Place::Note, &[text]),
         Body::HumanActed { action } => all(Place::Action, &[action]),
+        Body::HumanSaid { text } => all(Place::Note, &[text]),
         _ => {}
     }
 }

@@ -240,6 +240,7 @@ pub(super) fn any_body() -> impl Strategy<Value = Body> {
         }),
         text().prop_map(|text| Body::Annotated { text }),
         text().prop_map(|action| Body::HumanActed { action }),
+        text().prop_map(|text| Body::HumanSaid { text }),
         Just(Body::EpisodeFinished {
             end: EndReason::StepLimit
         }),

@@ -203,6 +203,7 @@ fn notice(body: &Body) -> Option<(Mood, String)> {
             let paths: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
             (Mood::Info, format!("a person edited {}", paths.join(", ")))
         }
+        Body::HumanSaid { text } => (Mood::Info, format!("a person says: {text}")),
         Body::HumanActed { action } => (Mood::Info, format!("a person chose {action}")),
         Body::Controlled { control } => (Mood::Info, format!("{control} by a person")),
         Body::AdapterChanged { adapter } => (Mood::Info, format!("adapter: {}", adapter.as_deref().unwrap_or("none"))),

@@ -232,6 +232,11 @@ pub enum Body {
         /// The action.
         action: String,
     },
+    /// A person wrote something that the agent's next prompt shows.
+    HumanSaid {
+        /// What it says.
+        text: String,
+    },
     /// A person paused, stepped, resumed or stopped the agent.
     Controlled {
         /// `paused`, `resumed`, `stepped`, `stopped`.

@@ -1,7 +1,7 @@
 //! The state machine of a phase. One [`Machine`] plays one phase of one step.
 
 use super::reading::{OpCall, Reading, read};
-use super::{Rules, validate};
+use super::{Rules, Validated, validate};
 use crate::protocol;
 use crate::types::{Action, ActionBy, BudgetKind, Phase, StopReason, TurnNo};
 
@@ -22,6 +22,8 @@ pub enum Input<'a> {
         /// What they gave back, as the model will see it.
         results: String,
     },
+    /// The commit gate has looked at the action.
+    Gated(Gating),
     /// The model cannot answer: the prompt does not fit, or the call failed for good.
     NoAnswer,
 }
@@ -45,6 +47,22 @@ pub enum Effect {
         turn: TurnNo,
         /// The operations in order.
         ops: Vec<OpCall>,
+    },
+    /// Ask the commit gate; answer with [`Input::Gated`].
+    Gate {
+        /// What the model wrote.
+        raw: String,
+        /// The action that is, if it is one.
+        action: Option<Action>,
+        /// How often the gate rejected in this step.
+        rejections: u32,
+    },
+    /// The gate did not let an action pass.
+    Rejected {
+        /// What the model wrote.
+        raw: String,
+        /// What it is told.
+        reason: String,
     },
     /// A budget was reached.
     Budget {
@@ -88,6 +106,25 @@ pub enum Ask {
     },
 }
 
+/// What a commit gate says to an action.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Gating {
+    /// It may pass.
+    Accept,
+    /// It may not; the model is told why.
+    Reject(String),
+    /// Another one passes in its place.
+    Repair(String),
+}
+
+/// An action before the gate.
+#[derive(Debug)]
+struct Candidate {
+    raw: String,
+    valid: Option<Validated>,
+    results: String,
+}
+
 /// A phase under way.
 #[derive(Debug)]
 pub struct Machine<'a> {
@@ -95,6 +132,8 @@ pub struct Machine<'a> {
     turn: u32,
     reading: Reading,
     notices: Vec<String>,
+    candidate: Option<Candidate>,
+    rejections: u32,
     over: bool,
 }
 
@@ -106,6 +145,8 @@ impl<'a> Machine<'a> {
             turn: 0,
             reading: Reading::default(),
             notices: Vec::new(),
+            candidate: None,
+            rejections: 0,
             over: false,
         }
     }
@@ -121,6 +162,7 @@ impl<'a> Machine<'a> {
             Input::Begin => vec![self.call(Ask::First)],
             Input::Answered { text, stop } => self.answered(text, stop),
             Input::OpsRan { results } => self.ops_ran(results),
+            Input::Gated(gating) => self.gated(gating),
             Input::NoAnswer => self.end_without_action(String::new()),
         }
     }
@@ -197,16 +239,21 @@ impl<'a> Machine<'a> {
 
     fn after_plan_turn(&mut self, results: String) -> Vec<Effect> {
         if let Some(raw) = self.reading.actions.first().cloned() {
-            self.over = true;
-            return match validate(&raw, &self.rules.actions) {
-                Some(valid) => vec![Effect::Commit {
-                    raw,
-                    action: valid.action,
-                    repaired: valid.repaired,
-                    by: ActionBy::Model,
-                }],
-                None => self.end_without_action(raw),
+            let candidate = Candidate {
+                valid: validate(&raw, &self.rules.actions, &self.rules.mending),
+                raw,
+                results,
             };
+            if !self.rules.gated {
+                return self.commit(candidate);
+            }
+            let gate = Effect::Gate {
+                raw: candidate.raw.clone(),
+                action: candidate.valid.as_ref().map(|valid| valid.action.clone()),
+                rejections: self.rejections,
+            };
+            self.candidate = Some(candidate);
+            return vec![gate];
         }
         if self.reading.done {
             self.notices
@@ -217,6 +264,48 @@ impl<'a> Machine<'a> {
                 .push(format!("No action was found. Commit one with {form}."));
         }
         self.go_on(results)
+    }
+
+    fn commit(&mut self, candidate: Candidate) -> Vec<Effect> {
+        self.over = true;
+        match candidate.valid {
+            Some(valid) => vec![Effect::Commit {
+                raw: candidate.raw,
+                action: valid.action,
+                repaired: valid.repaired,
+                by: ActionBy::Model,
+            }],
+            None => self.end_without_action(candidate.raw),
+        }
+    }
+
+    /// The gate's word. Beyond the budget of rejections an action passes: the game must go on.
+    fn gated(&mut self, gating: Gating) -> Vec<Effect> {
+        let Some(mut candidate) = self.candidate.take() else {
+            return Vec::new();
+        };
+        match gating {
+            Gating::Reject(reason) if self.rejections < self.rules.rejections => {
+                self.rejections += 1;
+                self.notices.push(reason.clone());
+                let mut effects = vec![Effect::Rejected {
+                    raw: candidate.raw,
+                    reason,
+                }];
+                effects.extend(self.go_on(candidate.results));
+                effects
+            }
+            Gating::Accept | Gating::Reject(_) => self.commit(candidate),
+            Gating::Repair(action) => {
+                if let Some(valid) = validate(&action, &self.rules.actions, &self.rules.mending) {
+                    candidate.valid = Some(Validated {
+                        repaired: true,
+                        ..valid
+                    });
+                }
+                self.commit(candidate)
+            }
+        }
     }
 
     fn go_on(&mut self, results: String) -> Vec<Effect> {

@@ -7,9 +7,9 @@ mod machine;
 mod reading;
 mod validate;
 
-pub use machine::{Ask, Effect, Input, Machine};
+pub use machine::{Ask, Effect, Gating, Input, Machine};
 pub use reading::{OpCall, Verdict};
-pub use validate::{Validated, validate};
+pub use validate::{Mending, Validated, validate};
 
 use std::sync::Arc;
 
@@ -36,6 +36,12 @@ pub struct Rules {
     pub actions: Arc<Vec<Action>>,
     /// What is played when there is no valid action.
     pub fallback: Action,
+    /// How what a model wrote is mended into an action.
+    pub mending: Arc<Mending>,
+    /// Actions pass a commit gate.
+    pub gated: bool,
+    /// How often in a step the gate may reject.
+    pub rejections: u32,
 }
 
 #[cfg(test)]

@@ -24,6 +24,9 @@ fn rules(phase: Phase) -> Rules {
         }),
         actions: Arc::new(vec![Action::from("Noop"), Action::from("Move West")]),
         fallback: Action::from("Noop"),
+        mending: Arc::default(),
+        gated: false,
+        rejections: 2,
     }
 }
 

@@ -6,6 +6,7 @@
 mod agent;
 mod crafter;
 mod llama;
+mod scaffold;
 mod store;
 mod tui;
 
@@ -38,6 +39,8 @@ benches! {
     Crafter => crafter,
     /// Local inference: prompt and decode speed, beside llama.cpp's own bench when that is there
     Llama => llama,
+    /// A scaffold's script, and what crafter-v1 has its agent write beside crafter-v0
+    Scaffold => scaffold,
     /// The run file: size, opening, any step, any file, memory needed
     Store => store,
     /// The screen: a frame, the first frame, no drawing when nothing changed

@@ -86,6 +86,8 @@ pub(super) enum Record<'a> {
     HumanEdited { changes: Vec<ChangeRecord<'a>> },
     #[serde(rename = "human_acted")]
     HumanActed { action: Text<'a> },
+    #[serde(rename = "human_said")]
+    HumanSaid { text: Text<'a> },
     #[serde(rename = "controlled")]
     Controlled { control: Text<'a> },
     #[serde(rename = "adapter")]
@@ -198,6 +200,7 @@ impl<'a> Record<'a> {
                 changes: changes.iter().map(ChangeRecord::of).collect(),
             },
             Body::HumanActed { action } => Self::HumanActed { action: text(action) },
+            Body::HumanSaid { text: said } => Self::HumanSaid { text: text(said) },
             Body::Controlled { control } => Self::Controlled { control: text(control) },
             Body::AdapterChanged { adapter } => Self::Adapter {
                 name: adapter.as_deref().map(text),
@@ -308,6 +311,9 @@ impl<'a> Record<'a> {
             },
             Self::HumanEdited { changes } => Body::HumanEdited {
                 changes: changes.into_iter().map(ChangeRecord::into_change).collect(),
+            },
+            Self::HumanSaid { text } => Body::HumanSaid {
+                text: text.into_owned(),
             },
             Self::HumanActed { action } => Body::HumanActed {
                 action: action.into_owned(),

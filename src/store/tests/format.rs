@@ -131,6 +131,9 @@ fn every_kind() -> Vec<Body> {
             changes: changes("lava"),
         },
         Body::HumanActed { action: "Noop".into() },
+        Body::HumanSaid {
+            text: "look behind you".into(),
+        },
         Body::Controlled {
             control: "paused".into(),
         },

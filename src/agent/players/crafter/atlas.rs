@@ -42,13 +42,16 @@ pub(super) struct Atlas {
 }
 
 impl Atlas {
-    /// Draws the map from notes, the latest last, and what is seen now.
-    pub(super) fn draw(notes: &[MapNote], pos: Cell, now: &Observation) -> Self {
+    /// Draws the map from known cells, notes, the latest last, and what is seen now.
+    pub(super) fn draw(cells: &[(Cell, u8)], notes: &[MapNote], pos: Cell, now: &Observation) -> Self {
         let mut atlas = Self {
             cells: vec![UNKNOWN; (SIDE * SIDE) as usize],
             pos,
             near_lava: false,
         };
+        for (cell, tile) in cells {
+            atlas.set(*cell, *tile);
+        }
         for note in notes {
             atlas.add(note.pos, note.facing, note.front, &note.seen, true);
         }

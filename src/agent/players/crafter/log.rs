@@ -14,6 +14,10 @@ const ENERGY: usize = 3;
 /// The first turn: look up the last notes.
 pub(super) fn consult(prompt: &Prompt<'_>) -> String {
     let mut text = String::from("What did I know before?\n");
+    if prompt.tracked().is_some() {
+        super::keyed::consult(&mut text);
+        return text;
+    }
     for kind in [notes::MAP, notes::ACTIONS] {
         for file in notes::files_before(kind, prompt.step, 0) {
             look(&mut text, "TAIL", &[&file, "1"]);
@@ -40,22 +44,29 @@ const MOST: usize = 8;
 
 /// Writes notes into files, the important ones first.
 #[derive(Default)]
-struct Pen {
-    text: String,
+pub(super) struct Pen {
+    pub(super) text: String,
     written: usize,
 }
 
 impl Pen {
-    fn append(&mut self, file: &str, line: &str) {
+    pub(super) fn append(&mut self, file: &str, line: &str) {
+        self.write("APPEND", &[file, line]);
+    }
+
+    pub(super) fn write(&mut self, op: &str, args: &[&str]) {
         if self.written < MOST {
             self.written += 1;
-            look(&mut self.text, "APPEND", &[file, line]);
+            look(&mut self.text, op, args);
         }
     }
 }
 
 /// The second turn: append what happened.
 pub(super) fn record(prompt: &Prompt<'_>) -> String {
+    if prompt.tracked().is_some() {
+        return super::keyed::record(prompt);
+    }
     let memory = Memory::recall(prompt.results.unwrap_or(""));
     let mut pen = Pen::default();
     let now = &prompt.observation;
@@ -157,7 +168,7 @@ fn has_moved(toward: Cell, before: Option<&MapNote>, now: &Observation, seen: &[
 }
 
 /// What was achieved by the action, as far as can be told.
-fn events(
+pub(super) fn events(
     action: &str,
     memory: &Memory,
     now: &Observation,
@@ -224,7 +235,7 @@ fn remark(action: &str, moved: bool, now: &Observation, events: &[&str]) -> Stri
 }
 
 /// How far apart two places of a kind are at least to be noted both; `None` for what is not noted.
-fn spacing(tile: u8) -> Option<i32> {
+pub(super) fn spacing(tile: u8) -> Option<i32> {
     match tile {
         tiles::COAL | tiles::IRON | tiles::DIAMOND | tiles::TABLE | tiles::FURNACE => Some(2),
         tiles::TREE => Some(4),
@@ -274,7 +285,7 @@ fn note_places(pen: &mut Pen, step: u32, memory: &Memory, note: &MapNote, now: &
 }
 
 /// The cell of something in view: exact on a straight line, else the middle of where it can be.
-fn likely_cell(from: Cell, seen: &Seen) -> Cell {
+pub(super) fn likely_cell(from: Cell, seen: &Seen) -> Cell {
     let (sx, sy) = seen.toward;
     let (dx, dy) = match (sx, sy) {
         (_, 0) => (seen.distance, 0),

@@ -4,10 +4,12 @@
 //! Owns nothing but its rules: equal messages give equal answers. Every step takes four calls. LOG:
 //! first it looks up its last notes, then it works out from them and from the new observation what
 //! its action did, and appends that. PLAN: first it looks up the map, the places it knows and what
-//! it has achieved, then it commits an action. Token counts are estimates (four characters each);
+//! it has achieved, then it commits an action. Where a scaffold keeps track of places itself, only what
+//! is new is written, one line a cell of the map. Token counts are estimates (four characters each);
 //! there is no cache.
 
 mod atlas;
+mod keyed;
 mod log;
 mod notes;
 mod plan;

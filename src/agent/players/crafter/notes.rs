@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use super::prompt::{Cell, Seen, tile};
+use super::prompt::{Cell, Seen, is_ground, tile};
 use crate::env::crafter::{ACHIEVEMENTS, ITEMS, tiles};
 
 /// Where it is and what stands around, a line each time that changes.
@@ -18,6 +18,10 @@ pub(super) const PROGRESS: &str = "crafting_progress.txt";
 pub(super) const PLACES: &str = "landmarks.txt";
 /// Parts of the map it has been to.
 pub(super) const STRATEGY: &str = "strategy.txt";
+/// The map of a scaffold that keeps one line a cell.
+pub(super) const KEYED_MAP: &str = "map.txt";
+/// What it has achieved, in a scaffold that keeps track of places itself.
+pub(super) const SHORT_PROGRESS: &str = "progress.txt";
 /// What hurt it.
 pub(super) const SURVIVAL: &str = "survival_log.txt";
 
@@ -60,6 +64,8 @@ pub(super) struct Memory {
     pub(super) achieved: u32,
     pub(super) places: Vec<Place>,
     pub(super) regions: Vec<Cell>,
+    /// Cells of a keyed map.
+    pub(super) cells: Vec<(Cell, u8)>,
 }
 
 /// `[12] (3,-2) facing north=tree: tree 1N, water 4NE`
@@ -112,10 +118,35 @@ impl Memory {
             } else if let Some(note) = ActionNote::read(line) {
                 memory.last_action = Some(note);
             } else if let Some(note) = MapNote::read(line) {
+                // What is told of a step last is told in full.
+                memory.map.retain(|other| other.step != note.step);
                 memory.map.push(note);
+            } else if let Some((cell, what)) = read_keyed(line) {
+                memory.add_cell(cell, what);
             }
         }
         memory
+    }
+
+    /// A line of the keyed map: a tile, or a guess where it is.
+    fn add_cell(&mut self, pos: Cell, what: &str) {
+        let name = what.trim_end_matches('?');
+        let is_exact = name.len() == what.len();
+        let kind = tile(name);
+        if kind == tiles::NOTHING {
+            return;
+        }
+        if is_exact {
+            self.cells.push((pos, kind));
+        }
+        if !is_ground(kind) {
+            self.places.push(Place {
+                tile: kind,
+                pos,
+                is_exact,
+                step: 0,
+            });
+        }
     }
 
     fn add_place(&mut self, left: &str, right: &str, is_exact: bool) {
@@ -293,6 +324,19 @@ fn read_cell(text: &str) -> Option<(Cell, &str)> {
     let (x, rest) = text.split_once(',')?;
     let (y, rest) = rest.split_once(')')?;
     Some(((x.parse().ok()?, y.parse().ok()?), rest))
+}
+
+/// Reads `3,-2 tree`, as it stands in a keyed map and in what operations show of it.
+fn read_keyed(line: &str) -> Option<(Cell, &str)> {
+    let line = line.trim_start();
+    // Operations may put the line's number before it.
+    let line = match line.split_once(": ") {
+        Some((number, rest)) if number.bytes().all(|byte| byte.is_ascii_digit()) => rest,
+        _ => line,
+    };
+    let (cell, what) = line.split_once(' ')?;
+    let (x, y) = cell.split_once(',')?;
+    Some(((x.parse().ok()?, y.parse().ok()?), what.trim()))
 }
 
 /// Reads ` [12]`.

@@ -14,6 +14,10 @@ use crate::env::crafter::tiles;
 /// The first turn: look up what matters for a decision.
 pub(super) fn consult(prompt: &Prompt<'_>) -> String {
     let mut text = String::from("Where am I, what is around, what is done?\n");
+    if prompt.tracked().is_some() {
+        super::keyed::consult(&mut text);
+        return text;
+    }
     // The notes of this step are written already.
     for file in notes::files_before(notes::MAP, prompt.step + 1, 24) {
         look(&mut text, "TAIL", &[&file, "24"]);
@@ -70,11 +74,11 @@ struct Mind<'a> {
 
 impl<'a> Mind<'a> {
     fn new(prompt: &'a Prompt<'a>) -> Self {
-        let memory = Memory::recall(prompt.results.unwrap_or(""));
+        let memory = Memory::of(prompt);
         let pos = memory.position();
         let mut mind = Self {
             now: &prompt.observation,
-            atlas: Atlas::draw(&memory.map, pos, &prompt.observation),
+            atlas: Atlas::draw(&memory.cells, &memory.map, pos, &prompt.observation),
             step: prompt.step,
             pos,
             facing: memory.map.last().map_or((0, 1), |note| note.facing),

@@ -104,6 +104,12 @@ impl<'a> Prompt<'a> {
 }
 
 impl Prompt<'_> {
+    /// What the prompt that opened the phase tells of places and possessions, when the scaffold keeps
+    /// track of them itself: then only what is new needs to be written.
+    pub(super) fn tracked(&self) -> Option<&str> {
+        self.opening.contains("\nPOSITION: ").then_some(self.opening)
+    }
+
     /// Whether the prompt that opened the phase names a file.
     pub(super) fn lists(&self, file: &str) -> bool {
         self.opening.contains(file)

@@ -1,5 +1,7 @@
 //! `automem scaffold`: checks, shows, lists and compares scaffolds.
 
+mod lineage;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
@@ -7,7 +9,8 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use serde_json::json;
 
-use super::output::{print_json, print_text};
+use crate::cli::output::{print_json, print_text};
+use crate::agent;
 use crate::config::Workspace;
 use crate::protocol::sanitize::clean;
 use crate::scaffold::{self, ProblemAt, Scaffold, ScaffoldError, Source, Template};
@@ -21,10 +24,21 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Find what cannot work in a scaffold
+    /// Begin a scaffold of your own as a copy of another
+    New {
+        /// Name of the new scaffold
+        name: String,
+        /// The scaffold it is made from
+        #[arg(long, default_value = "crafter-v0")]
+        from: String,
+    },
+    /// Find what cannot work in a scaffold, and rehearse it for 20 steps
     Check {
         /// A scaffold's folder or name
         scaffold: String,
+        /// Leave the rehearsal out
+        #[arg(long)]
+        no_rehearsal: bool,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
@@ -46,6 +60,14 @@ enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Show where scaffolds come from, what changed in each, and how its runs went
+    Log {
+        /// Only this scaffold and those it was made from
+        scaffold: Option<String>,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
     /// Show what must be done to one scaffold to get another
     Diff {
         /// The first
@@ -62,7 +84,13 @@ enum Verb {
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let workspace = Workspace::find()?;
     match args.verb {
-        Verb::Check { scaffold, json } => check(&scaffold, &workspace, json),
+        Verb::New { name, from } => lineage::new(&name, &from, &workspace),
+        Verb::Log { scaffold, json } => lineage::log(scaffold.as_deref(), &workspace, json),
+        Verb::Check {
+            scaffold,
+            no_rehearsal,
+            json,
+        } => check(&scaffold, &workspace, !no_rehearsal, json),
         Verb::Show { scaffold, file, json } => show(&scaffold, file.as_deref(), &workspace, json),
         Verb::List { json } => list(&workspace, json),
         Verb::Diff { old, new, json } => diff(&old, &new, &workspace, json),
@@ -77,8 +105,12 @@ fn files(name: &str, workspace: &Workspace) -> Result<BTreeMap<String, String>, 
     }
 }
 
-fn check(name: &str, workspace: &Workspace, as_json: bool) -> anyhow::Result<ExitCode> {
-    let problems: Vec<ProblemAt> = scaffold::check(&files(name, workspace)?);
+fn check(name: &str, workspace: &Workspace, with_rehearsal: bool, as_json: bool) -> anyhow::Result<ExitCode> {
+    let files = files(name, workspace)?;
+    let mut problems: Vec<ProblemAt> = scaffold::check(&files);
+    if problems.is_empty() && with_rehearsal {
+        problems = agent::rehearse(&Scaffold::from_files(files)?)?;
+    }
     let ok = problems.is_empty();
     if as_json {
         print_json(&json!({ "ok": ok, "problems": problems }))?;

@@ -1,0 +1,181 @@
+//! The rehearsal of a scaffold: twenty steps with an actor that tries everything once.
+//!
+//! The [`Actor`] is no language model and no player: it uses every operation of the vocabulary with
+//! arguments that fit, commits valid and invalid actions in turn, and so leads a scaffold's prompts,
+//! rules and script through what a run will ask of them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::error::AgentError;
+use super::run::{self, RunPlan};
+use crate::jobs::Cancel;
+use crate::llm::{ChatAnswer, ChatModel, ChatProgress, ChatRequest, LlmError};
+use crate::protocol::{DONE, print_action, print_op};
+use crate::scaffold::hooks::HOOKS;
+use crate::scaffold::{Entry, ProblemAt, Scaffold};
+use crate::store::Reader;
+use crate::types::{Body, EndReason, ModelRef, Phase, Sampling, StopReason};
+
+/// Steps of a rehearsal.
+pub const REHEARSAL_STEPS: u32 = 20;
+
+/// Plays the scaffold in its world; what it gives is what went wrong, each thing once.
+///
+/// # Errors
+/// When the rehearsal could not be held: no world of that name, no room for its record.
+pub fn rehearse(scaffold: &Scaffold) -> Result<Vec<ProblemAt>, AgentError> {
+    let folder = tempfile::tempdir().map_err(|source| AgentError::Folder {
+        path: std::env::temp_dir(),
+        source,
+    })?;
+    let out = folder.path().join("rehearsal.db");
+    let plan = RunPlan {
+        world: scaffold.manifest().env.clone(),
+        scaffold: scaffold.clone(),
+        model: Arc::new(Actor::new(scaffold)),
+        seeds: vec![1],
+        max_steps: REHEARSAL_STEPS,
+        workers: 1,
+        sampling: Sampling::default(),
+        exact: false,
+        out: out.clone(),
+    };
+    let report = run::start(plan)?.wait()?;
+    let reader = Reader::open(&out)?;
+    let mut found = BTreeSet::new();
+    for episode in &report.episodes {
+        for event in reader.episode_events(episode.episode)? {
+            found.extend(trouble(event?.body));
+        }
+    }
+    Ok(found
+        .into_iter()
+        .map(|(file, message)| ProblemAt {
+            file: file.to_owned(),
+            line: 0,
+            column: 0,
+            message,
+            hint: "seen in a rehearsal of 20 steps".to_owned(),
+        })
+        .collect())
+}
+
+fn trouble(body: Body) -> Option<(&'static str, String)> {
+    match body {
+        Body::HookFailed { hook, message } => Some((HOOKS, format!("the event `{hook}` failed: {message}"))),
+        Body::WorldFailed { message } => Some(("scaffold.toml", message)),
+        Body::ContextOverflow { needed, available, .. } => Some((
+            "prompts",
+            format!("a prompt needs {needed} tokens, the scaffold's own budget allows {available}"),
+        )),
+        Body::EpisodeFinished { end: EndReason::Failed } => {
+            Some(("prompts", "the episode could not be played on".to_owned()))
+        }
+        Body::Annotated { text } if text.contains("a prompt could not be made") => Some(("prompts", text)),
+        _ => None,
+    }
+}
+
+/// Tries everything once; see the module.
+struct Actor {
+    log: Vec<String>,
+    plan: Vec<String>,
+    actions: Vec<String>,
+    calls: AtomicUsize,
+}
+
+impl Actor {
+    fn new(scaffold: &Scaffold) -> Self {
+        let manifest = scaffold.manifest();
+        let file = manifest.files.keys().next().map_or("notes.txt", String::as_str);
+        let written = |allowed: &[&'static str]| -> Vec<String> {
+            scaffold
+                .vocabulary()
+                .iter()
+                .filter(|op| allowed.contains(&op.syntax.name))
+                .filter_map(|op| Some(print_op(op.syntax.name, &arguments(op, file)?)))
+                .collect()
+        };
+        Self {
+            log: written(&manifest.log_ops),
+            plan: written(&manifest.plan_ops),
+            actions: crate::env::open(&manifest.env)
+                .map(|world| world.spec().actions.iter().map(|action| action.0.clone()).collect())
+                .unwrap_or_default(),
+            calls: AtomicUsize::new(0),
+        }
+    }
+
+    fn answer(&self, phase: Phase) -> String {
+        let n = self.calls.fetch_add(1, Ordering::Relaxed);
+        let of = |list: &[String]| list.get(n % list.len().max(1)).cloned().unwrap_or_default();
+        match (phase, n % 3) {
+            (Phase::Log, _) => format!("{}{DONE}", of(&self.log)),
+            (Phase::Plan, 0) => of(&self.plan),
+            (Phase::Plan, 1) if n % 5 == 1 => print_action("An action that no game has"),
+            (Phase::Plan, _) => print_action(&of(&self.actions)),
+        }
+    }
+}
+
+/// Arguments that fit an operation; `None` when none of the usual ones does.
+fn arguments(op: &Entry, file: &str) -> Option<Vec<String>> {
+    const TRIED: &[&str] = &[
+        "a note", "1", "1,2", "3,-4", "1 2", "1:2", "tree", "x", "north", "key", "notes.txt", "key=value", "a: b", "1.5",
+    ];
+    let args: Vec<String> = op
+        .syntax
+        .args
+        .iter()
+        .enumerate()
+        .map(|(at, name)| match name.trim_end_matches('?') {
+            "file" => Some(file.to_owned()),
+            "new_file" => Some("rehearsal.txt".to_owned()),
+            "n" => Some("3".to_owned()),
+            _ => {
+                let pattern = op.custom.as_ref().and_then(|custom| custom.patterns.get(at));
+                let Some(pattern) = pattern.filter(|pattern| !pattern.is_empty()) else {
+                    return Some("a note".to_owned());
+                };
+                let regex = regex::Regex::new(&format!(r"\A(?:{pattern})\z")).ok()?;
+                TRIED.iter().find(|text| regex.is_match(text)).map(|text| (*text).to_owned())
+            }
+        })
+        .collect::<Option<_>>()?;
+    Some(args)
+}
+
+impl ChatModel for Actor {
+    fn describe(&self) -> ModelRef {
+        ModelRef {
+            name: "rehearsal".into(),
+            backend: "rehearsal".into(),
+            is_llm: false,
+            details: std::collections::BTreeMap::new(),
+        }
+    }
+
+    fn context_length(&self) -> Option<u32> {
+        None
+    }
+
+    fn chat(
+        &self,
+        request: &ChatRequest,
+        _: &Cancel,
+        _: &mut dyn FnMut(ChatProgress),
+    ) -> Result<ChatAnswer, LlmError> {
+        Ok(ChatAnswer {
+            prompt: request.messages.iter().map(|message| message.content.as_str()).collect(),
+            text: self.answer(request.slot.phase),
+            prompt_tokens: 0,
+            cached_tokens: 0,
+            completion_tokens: 0,
+            prompt_ms: 0.0,
+            ms: 0.0,
+            stop: StopReason::End,
+        })
+    }
+}

@@ -1,0 +1,32 @@
+//! The script of a scaffold: `hooks.star`, a Starlark file with `hook(state, event) -> (state, effects)`.
+//!
+//! Owns the language's side ([`Script`]: what a script may call), the child process that runs it, and the
+//! parent's end of the pipe ([`Hooks`]). A script has no I/O; because Starlark's own limits are best effort,
+//! it runs in a child process of this program, one an episode, under limits of time and memory. Whatever goes
+//! wrong there ends the call, never the episode. Must not know what effects mean: the agent carries them out.
+
+mod builtins;
+mod child;
+mod host;
+mod limits;
+mod reach;
+mod script;
+mod wire;
+
+pub use child::{CHILD_ARGUMENT, child_main};
+pub use host::{HookError, Hooks};
+pub use limits::Limits;
+pub use script::lint;
+pub use wire::{HookEffect, ResultWord, StatePatch};
+
+/// The script's name inside a scaffold's folder.
+pub const HOOKS: &str = "hooks.star";
+
+/// What may happen, in the order of a step: the `kind` of an event.
+pub const EVENTS: &[(&str, &str)] = &[
+    ("log", "before the first prompt of LOG: previous, unchanged"),
+    ("log_end", "LOG is over: ops, what the step's operations were"),
+    ("plan", "before the first prompt of PLAN"),
+    ("action", "the model committed an action: raw, action (None when it is no valid one), rejections"),
+    ("op", "the model used an operation of the scaffold's own: name, args, phase"),
+];
