@@ -58,6 +58,11 @@ impl Line {
         self.reads.iter().flat_map(|&(first, last)| (first..=last).map(StepNo))
     }
 
+    /// The same as runs of consecutive steps, first and last.
+    pub fn read_runs(&self) -> &[(u32, u32)] {
+        &self.reads
+    }
+
     /// How many steps read it.
     pub fn read_count(&self) -> usize {
         self.reads.iter().map(|(first, last)| (last - first) as usize + 1).sum()

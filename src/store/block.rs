@@ -3,7 +3,7 @@
 //! Owns how the steps of a block lie together. Must not write to the file.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use rusqlite::params;
 
@@ -271,27 +271,41 @@ impl Block {
         self.dictionary.len() + self.pieces.len() + self.grids.len() + self.places.len() * size_of::<Place>()
     }
 
-    /// The texts of a step in the order they were committed; `None` when the block is damaged.
-    pub(super) fn texts(&self, step: StepNo) -> Option<Vec<Text>> {
-        let mut texts = Vec::new();
+    /// The texts of all steps of a range in the order they were committed; an item is `None` where
+    /// the block is damaged.
+    pub(super) fn each(&self, steps: RangeInclusive<StepNo>) -> impl Iterator<Item = Option<(StepNo, Text)>> + '_ {
         let mut grid = Vec::new();
-        for place in &self.places {
-            let wanted = place.step == step;
-            let mut bytes = Bytes(self.grids.get(place.grids.clone())?);
-            let mut grids = Vec::new();
-            for _ in 0..bytes.len()? {
-                grid::take(&mut bytes, &mut grid)?;
-                if wanted {
-                    grids.push(grid.clone());
-                }
+        self.places.iter().filter_map(move |place| {
+            let wanted = steps.contains(&place.step);
+            match self.text_of(place, &mut grid, wanted) {
+                Some(None) => None,
+                Some(Some(text)) => Some(Some((place.step, text))),
+                None => Some(None),
             }
+        })
+    }
+
+    /// The text of a place, if it is wanted; brings the tile map up to date either way.
+    fn text_of(&self, place: &Place, grid: &mut Vec<u8>, wanted: bool) -> Option<Option<Text>> {
+        let mut bytes = Bytes(self.grids.get(place.grids.clone())?);
+        let mut grids = Vec::new();
+        for _ in 0..bytes.len()? {
+            grid::take(&mut bytes, grid)?;
             if wanted {
-                let before = self.dictionary.get(..place.stretch.start)?;
-                let stretch = self.dictionary.get(place.stretch.clone())?;
-                let lines = unfold(before, stretch, self.pieces.get(place.pieces.clone())?)?;
-                texts.push(Text { lines, grids });
+                grids.push(grid.clone());
             }
         }
-        Some(texts)
+        if !wanted {
+            return Some(None);
+        }
+        let before = self.dictionary.get(..place.stretch.start)?;
+        let stretch = self.dictionary.get(place.stretch.clone())?;
+        let lines = unfold(before, stretch, self.pieces.get(place.pieces.clone())?)?;
+        Some(Some(Text { lines, grids }))
+    }
+
+    /// The texts of a step in the order they were committed; `None` when the block is damaged.
+    pub(super) fn texts(&self, step: StepNo) -> Option<Vec<Text>> {
+        self.each(step..=step).map(|item| item.map(|(_, text)| text)).collect()
     }
 }

@@ -5,21 +5,15 @@
 
 use std::fmt;
 use std::ops::ControlFlow;
-use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
 
 use regex::{Regex, RegexBuilder, bytes};
 
 use super::error::StoreError;
-use super::reader::{Reader, lines, recorded_steps};
+use super::reader::{Reader, lines};
+use super::scan::{Progress, Stretch, in_parallel};
 use crate::jobs::Cancel;
 use crate::types::{Body, EpisodeNo, Phase, StepNo, TurnNo};
 
-/// Threads that scan.
-const THREADS: usize = 2;
-/// Steps a thread takes at once.
-const CHUNK: usize = 128;
 /// Bytes of text before and after a find in an excerpt.
 const AROUND: usize = 48;
 
@@ -30,6 +24,8 @@ pub struct Hit {
     pub episode: EpisodeNo,
     /// Step.
     pub step: StepNo,
+    /// Which of the step's events holds it, from 0.
+    pub event: usize,
     /// Where in the step.
     pub place: Place,
     /// The text around the find, on one line.
@@ -70,17 +66,6 @@ impl fmt::Display for Place {
             Self::Note => f.write_str("note"),
         }
     }
-}
-
-/// How far a search is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Progress {
-    /// Steps that were looked at.
-    pub done: usize,
-    /// Steps there are.
-    pub total: usize,
-    /// Hits so far.
-    pub hits: usize,
 }
 
 /// What is looked for: in texts, and in their stored form.
@@ -126,8 +111,6 @@ impl Needle {
     }
 }
 
-type Chunk = (EpisodeNo, Vec<StepNo>);
-
 impl Reader {
     /// Finds a text in observations, prompts, answers, memory operations, actions and notes;
     /// capitals and small letters are alike. Hits come in the order of the run.
@@ -147,115 +130,51 @@ impl Reader {
             path: self.path().to_owned(),
             what: "the text is too long to search for".to_owned(),
         })?;
-        let mut chunks: Vec<Chunk> = Vec::new();
-        for episode in self.episodes()? {
-            let steps = self.with(|file| recorded_steps(file, episode.episode))?;
-            chunks.extend(steps.chunks(CHUNK).map(|steps| (episode.episode, steps.to_vec())));
-        }
-        scan(self.path(), &chunks, &needle, cancel, progress)
+        let stretches = self.stretches((EpisodeNo(0), StepNo(0)))?;
+        in_parallel(self.path(), &stretches, cancel, progress, &|reader, stretch| {
+            reader.search_stretch(stretch, &needle, cancel)
+        })
     }
 
-    /// Looks at one step; only lines that hold the text are parsed.
-    fn search_step(
-        &self,
-        episode: EpisodeNo,
-        step: StepNo,
-        needle: &Needle,
-        hits: &mut Vec<Hit>,
-    ) -> Result<(), StoreError> {
-        let (who, texts) = self.with(|file| {
-            let row = file.episode_row(episode)?;
-            Ok((row.who.clone(), self.texts(file, &row, step)?))
-        })?;
-        for text in &texts {
-            let mut events = Vec::new();
-            let found = lines(&text.lines).filter(|line| needle.stored.is_match(line));
-            self.parse(found, &text.grids, (episode, step), &who, &mut events)?;
-            for event in events {
-                look(&event.body, &mut |place, text| {
-                    if let Some(excerpt) = needle.excerpt(text) {
+    /// Looks at the stored text as it is; only lines that hold what is looked for are parsed.
+    fn search_stretch(&self, stretch: &Stretch, needle: &Needle, cancel: &Cancel) -> Result<Vec<Hit>, StoreError> {
+        let mut hits = Vec::new();
+        self.walk(stretch, &mut |stored| {
+            if cancel.is_cancelled() {
+                return Err(StoreError::Cancelled);
+            }
+            if !needle.stored.is_match(&stored.text.lines) {
+                return Ok(());
+            }
+            let place = (stretch.episode, stored.step);
+            for (at, line) in lines(&stored.text.lines).enumerate() {
+                if !needle.stored.is_match(line) {
+                    continue;
+                }
+                let mut events = Vec::new();
+                let line = std::iter::once(line);
+                self.parse(line, &stored.text.grids, place, stored.who, &mut events)?;
+                for event in events {
+                    look(&event.body, &mut |place, text| {
+                        let Some(excerpt) = needle.excerpt(text) else {
+                            return ControlFlow::Continue(());
+                        };
                         hits.push(Hit {
-                            episode,
-                            step,
+                            episode: stretch.episode,
+                            step: stored.step,
+                            event: stored.before + at,
                             place,
                             excerpt,
                         });
-                        return ControlFlow::Break(());
-                    }
-                    ControlFlow::Continue(())
-                });
+                        ControlFlow::Break(())
+                    });
+                }
             }
-        }
-        Ok(())
+            Ok(())
+        })?;
+        hits.sort_by_key(|hit| hit.step);
+        Ok(hits)
     }
-}
-
-/// Scans chunks on several threads; progress is told on this one.
-fn scan(
-    path: &Path,
-    chunks: &[Chunk],
-    needle: &Needle,
-    cancel: &Cancel,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Vec<Hit>, StoreError> {
-    let next = AtomicUsize::new(0);
-    let (sender, results) = mpsc::channel();
-    let mut found: Vec<Vec<Hit>> = vec![Vec::new(); chunks.len()];
-    let mut state = Progress {
-        total: chunks.iter().map(|(_, steps)| steps.len()).sum(),
-        ..Progress::default()
-    };
-    let stop = Cancel::new();
-    std::thread::scope(|scope| {
-        for _ in 0..THREADS.min(chunks.len()) {
-            let (sender, next, stop) = (sender.clone(), &next, &stop);
-            scope.spawn(move || {
-                let reader = Reader::open(path);
-                while !cancel.is_cancelled() && !stop.is_cancelled() {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some((episode, steps)) = chunks.get(at) else { break };
-                    let mut hits = Vec::new();
-                    let result = match &reader {
-                        Ok(reader) => steps.iter().try_for_each(|step| {
-                            if cancel.is_cancelled() {
-                                return Err(StoreError::Cancelled);
-                            }
-                            reader.search_step(*episode, *step, needle, &mut hits)
-                        }),
-                        // The first thread to fail says why; opening again gives the same answer.
-                        Err(_) => Reader::open(path).map(|_| ()),
-                    };
-                    if sender.send((at, result.map(|()| hits))).is_err() {
-                        break;
-                    }
-                }
-            });
-        }
-        drop(sender);
-        let mut failure = None;
-        for (at, result) in results {
-            match result {
-                Ok(hits) => {
-                    state.done += chunks.get(at).map_or(0, |(_, steps)| steps.len());
-                    state.hits += hits.len();
-                    if let Some(slot) = found.get_mut(at) {
-                        *slot = hits;
-                    }
-                    progress(state);
-                }
-                Err(error) => {
-                    stop.cancel();
-                    failure.get_or_insert(error);
-                }
-            }
-        }
-        match failure {
-            Some(error) => Err(error),
-            None if cancel.is_cancelled() => Err(StoreError::Cancelled),
-            None => Ok(()),
-        }
-    })?;
-    Ok(found.into_iter().flatten().collect())
 }
 
 /// Shows every text of an event with its place; `look` breaks to skip what else that place holds.

@@ -2,10 +2,12 @@
 //!
 //! Owns how far the fold is. It runs on the loader's thread, some steps at a time.
 
+use std::ops::Range;
+
 use super::data::{BlameLine, BlameView};
-use crate::analysis::Blame;
-use crate::store::Reader;
-use crate::types::{AgentName, At, Author, Body, EpisodeNo, Event, Phase, StepNo};
+use crate::analysis::{Blame, Heat};
+use crate::store::{Kinds, Reader};
+use crate::types::{Author, EpisodeNo, Phase, StepNo};
 
 /// Steps folded before somebody else has a turn.
 const SOME: u32 = 64;
@@ -13,6 +15,42 @@ const SOME: u32 = 64;
 const APART: u32 = 256;
 /// Places kept.
 const PLACES: usize = 64;
+/// Runs of reads of a line that are told.
+const RUNS: usize = 200;
+/// Steps counted before somebody else has a turn.
+const COUNTED: u32 = 512;
+
+/// How memory files were used: a fold that only goes forward.
+#[derive(Default)]
+pub(super) struct Survey {
+    /// Episode.
+    pub(super) episode: EpisodeNo,
+    /// The next step to take in.
+    pub(super) next: u32,
+    /// What was counted.
+    pub(super) heat: Heat,
+}
+
+impl Survey {
+    /// Takes in some steps on the way to `upto`; true when it is there. What cannot be read ends it.
+    pub(super) fn advance(&mut self, reader: &Reader, episode: EpisodeNo, upto: StepNo) -> bool {
+        if self.episode != episode {
+            *self = Self {
+                episode,
+                ..Self::default()
+            };
+        }
+        let until = upto.0.min(self.next.saturating_add(COUNTED));
+        if self.next < until {
+            match reader.events_in(episode, StepNo(self.next)..StepNo(until), Kinds::MEMORY) {
+                Ok(events) => events.iter().for_each(|event| self.heat.push(event)),
+                Err(_) => return true,
+            }
+            self.next = until;
+        }
+        self.next >= upto.0
+    }
+}
 
 /// A fold over an episode.
 #[derive(Default)]
@@ -40,43 +78,24 @@ impl Fold {
             (self.next, self.blame) = place.unwrap_or_default();
         }
         let until = end.min(self.next.saturating_add(SOME));
-        while self.next < until {
-            if !self.take(reader, StepNo(self.next)) {
-                self.next = end;
-                return true;
-            }
-            self.next += 1;
-            let new = self.places.last().is_none_or(|(next, _)| *next + APART <= self.next);
-            if new && self.next.is_multiple_of(APART) && self.places.len() < PLACES {
-                self.places.push((self.next, self.blame.clone()));
-            }
+        // Up to the next place one can go back to.
+        let until = until.min((self.next / APART + 1) * APART);
+        if self.next < until && !self.take(reader, StepNo(self.next)..StepNo(until)) {
+            self.next = end;
+            return true;
+        }
+        self.next = self.next.max(until);
+        let new = self.places.last().is_none_or(|(next, _)| *next + APART <= self.next);
+        if new && self.next > 0 && self.next.is_multiple_of(APART) && self.places.len() < PLACES {
+            self.places.push((self.next, self.blame.clone()));
         }
         self.next >= end
     }
 
-    fn take(&mut self, reader: &Reader, step: StepNo) -> bool {
-        let Ok(record) = reader.step(self.episode, step) else {
-            return false;
-        };
-        let at = At {
-            episode: self.episode,
-            step,
-            agent: AgentName::from("agent"),
-            memory_root: "".into(),
-        };
-        let concerns = |body: &Body| {
-            matches!(
-                body,
-                Body::EpisodeStarted { .. }
-                    | Body::EpisodeAttempt { .. }
-                    | Body::MemoryOp { .. }
-                    | Body::HumanEdited { .. }
-            )
-        };
-        record.events.into_iter().filter(concerns).all(|body| {
-            let at = at.clone();
-            self.blame.push(&Event { at, body }).is_ok()
-        })
+    fn take(&mut self, reader: &Reader, steps: Range<StepNo>) -> bool {
+        reader
+            .events_in(self.episode, steps, Kinds::MEMORY)
+            .is_ok_and(|events| events.iter().all(|event| self.blame.push(event).is_ok()))
     }
 
     /// What is known of a file.
@@ -97,6 +116,7 @@ impl Fold {
                     step: (!initial).then_some(origin.step),
                     by,
                     reads: line.read_count(),
+                    read_at: line.read_runs()[line.read_runs().len().saturating_sub(RUNS)..].to_vec(),
                 }
             })
             .collect();

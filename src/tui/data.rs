@@ -10,8 +10,11 @@ use std::sync::Arc;
 use ratatui::crossterm::event::KeyEvent;
 
 pub(crate) use super::entries::{Here, RunEntry, RunState, StartRequest};
+use super::filter::{Filter, Match};
+use super::memory_diff::{DiffWish, MemoryDiff};
 use super::pictures::{Graphics, Ready, Wanted};
 use super::theme::{Depth, Theme};
+use crate::analysis::Heat;
 use crate::store::{FileState, StepMark};
 use crate::types::{Digest, EpisodeNo, EpisodeSummary, Event as RunEvent, RunMeta, StepNo, StepRecord};
 
@@ -97,8 +100,28 @@ pub(crate) enum Data {
     Picture(Ready),
     /// Who wrote the lines of a memory file.
     Blame(Box<BlameView>),
+    /// How memory files were used, from step 0 to before `upto`.
+    Heat {
+        /// Episode.
+        episode: EpisodeNo,
+        /// Steps that are counted.
+        upto: StepNo,
+        /// Reads, writes, growth.
+        heat: Arc<Heat>,
+    },
+    /// The difference of the memory between two steps.
+    MemoryDiff(Box<MemoryDiff>),
+    /// What the files of a live run's memory hold on disk.
+    OnDisk {
+        /// The directory.
+        root: PathBuf,
+        /// Digests by path.
+        files: BTreeMap<String, Digest>,
+    },
     /// A search goes on.
     Search(SearchNews),
+    /// A look for what a filter lets through goes on.
+    Filter(FilterNews),
     /// The difference between two scaffolds.
     Diff(Box<ScaffoldDiff>),
     /// A run of this process was started.
@@ -207,6 +230,35 @@ pub(crate) enum Effect {
         /// The file.
         path: String,
     },
+    /// Count how memory files are used in the steps before `upto`.
+    LoadHeat {
+        /// Episode.
+        episode: EpisodeNo,
+        /// Steps to count.
+        upto: StepNo,
+    },
+    /// Compare the memory of two steps.
+    LoadMemoryDiff(DiffWish),
+    /// Watch the memory directory of a live run, or stop to.
+    Lookout(Option<PathBuf>),
+    /// Find the steps of the run that a filter lets something of through.
+    Filter {
+        /// Its file.
+        path: PathBuf,
+        /// The filter.
+        filter: Filter,
+    },
+    /// The same for new steps.
+    Sift {
+        /// Episode.
+        episode: EpisodeNo,
+        /// Steps.
+        steps: Range<StepNo>,
+        /// The filter.
+        filter: Filter,
+    },
+    /// Stop looking for what a filter lets through.
+    CancelFilter,
     /// Search the run.
     Search {
         /// Its file.
@@ -456,7 +508,7 @@ pub(crate) struct BlameView {
 }
 
 /// Who wrote a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BlameLine {
     /// The step that wrote it; `None` when it was there from the start.
     pub(crate) step: Option<StepNo>,
@@ -464,6 +516,8 @@ pub(crate) struct BlameLine {
     pub(crate) by: char,
     /// How often it was read since.
     pub(crate) reads: usize,
+    /// The last steps that read it, as runs of steps, first and last.
+    pub(crate) read_at: Vec<(u32, u32)>,
 }
 
 /// News of a search.
@@ -477,6 +531,35 @@ pub(crate) enum SearchNews {
     Failed(String),
 }
 
+/// News of a look for what a filter lets through.
+#[derive(Debug, Clone)]
+pub(crate) enum FilterNews {
+    /// Steps looked at, and all.
+    Progress(u64, u64),
+    /// All steps of the run, in order, and up to which step of each episode was looked.
+    Found {
+        /// The filter.
+        filter: Filter,
+        /// Steps.
+        matches: Vec<Match>,
+        /// The first step of each episode that was not looked at.
+        seen: BTreeMap<EpisodeNo, StepNo>,
+    },
+    /// More of them, in new steps of an episode.
+    More {
+        /// The filter.
+        filter: Filter,
+        /// Steps.
+        matches: Vec<Match>,
+        /// Episode.
+        episode: EpisodeNo,
+        /// The first step that was not looked at.
+        seen: StepNo,
+    },
+    /// It could not be done.
+    Failed(String),
+}
+
 /// A place that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
@@ -484,6 +567,8 @@ pub(crate) struct Place {
     pub(crate) episode: EpisodeNo,
     /// Step.
     pub(crate) step: StepNo,
+    /// Which of the step's events holds it.
+    pub(crate) event: usize,
     /// What part of the step it is in.
     pub(crate) what: String,
 }

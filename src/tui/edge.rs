@@ -10,11 +10,12 @@ use crossbeam_channel::{Receiver, Sender};
 use super::data::{Data, Effect, Event, LiveId, StartRequest};
 use super::jobs;
 use super::loader::{self, Request};
+use super::outside::Lookout;
+use super::pictures::{Wanted, encode};
 use super::playing::{Played, Playing};
+use super::theme::Themes;
 use crate::agent::RunHandle;
 use crate::config::{Settings, Workspace};
-use super::pictures::{Wanted, encode};
-use super::theme::Themes;
 use crate::jobs::Cancel;
 use crate::store::{Leftover, Registry, Trash};
 use crate::types::{Event as RunEvent, RunMeta};
@@ -34,6 +35,8 @@ pub(super) struct Edge {
     leftovers: Arc<Mutex<Vec<Leftover>>>,
     pictures: Option<encode::Desk>,
     search: Cancel,
+    filter: Cancel,
+    lookout: Option<Lookout>,
     pull: Cancel,
 }
 
@@ -78,6 +81,8 @@ impl Edge {
             next: LiveId(1),
             started: Arc::default(),
             search: Cancel::new(),
+            filter: Cancel::new(),
+            lookout: None,
             pull: Cancel::new(),
         })
     }
@@ -132,6 +137,19 @@ impl Edge {
                 jobs::spawn(&self.events, move |events| jobs::search(path, &text, &cancel, events));
             }
             Effect::CancelSearch => self.search.cancel(),
+            Effect::LoadHeat { episode, upto } => self.ask(Request::Heat { episode, upto }),
+            Effect::LoadMemoryDiff(wish) => self.ask(Request::MemoryDiff(wish)),
+            Effect::Sift { episode, steps, filter } => self.ask(Request::Sift { episode, steps, filter }),
+            Effect::Filter { path, filter } => {
+                self.filter.cancel();
+                self.filter = Cancel::new();
+                let cancel = self.filter.clone();
+                jobs::spawn(&self.events, move |events| jobs::filter(path, filter, &cancel, events));
+            }
+            Effect::CancelFilter => self.filter.cancel(),
+            Effect::Lookout(path) => {
+                self.lookout = path.and_then(|path| Lookout::start(path, self.events.clone()));
+            }
             Effect::Diff { against } => {
                 if let Some(meta) = meta.cloned() {
                     let workspace = self.workspace.clone();
@@ -248,6 +266,8 @@ impl Edge {
     /// whose workers may still be closing their records, and what could not be removed.
     pub(super) fn close(mut self) -> (Vec<RunHandle>, Option<String>) {
         self.search.cancel();
+        self.filter.cancel();
+        self.lookout = None;
         self.pull.cancel();
         self.adopt();
         let emptied = locked(&self.trash).empty();

@@ -7,8 +7,10 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::Sender;
 
 use super::data::{
-    Data, DiffLine, Event, Here, Place, RunEntry, RunState, ScaffoldDiff, SearchNews, StartRequest, ThemeRequest,
+    Data, DiffLine, Event, FilterNews, Here, Place, RunEntry, RunState, ScaffoldDiff, SearchNews, StartRequest,
+    ThemeRequest,
 };
+use super::filter::{self, Filter};
 use super::pace::paced;
 use super::playing::Playing;
 use super::theme::{ThemeError, Themes};
@@ -19,7 +21,7 @@ use crate::jobs::Cancel;
 use crate::llm::{ModelOptions, catalog, pull};
 use crate::scaffold::{self, LineTag, Scaffold};
 use crate::store::{Leftover, Reader, Registry, StoreError, Trash};
-use crate::types::{Sampling, ScaffoldRef, Seeds};
+use crate::types::{Sampling, ScaffoldRef, Seeds, StepNo};
 
 /// How long a run that ended may take to be closed.
 const CLOSING: Duration = Duration::from_secs(4);
@@ -147,12 +149,35 @@ pub(super) fn search(path: PathBuf, text: &str, cancel: &Cancel, events: &Sender
                 .map(|hit| Place {
                     episode: hit.episode,
                     step: hit.step,
+                    event: hit.event,
                     what: format!("{}: {}", hit.place, hit.excerpt),
                 })
                 .collect(),
         ),
         Err(_) if cancel.is_cancelled() => SearchNews::Found(Vec::new()),
         Err(error) => SearchNews::Failed(error.to_string()),
+    })
+}
+
+/// Finds the steps of a run that a filter lets something of through.
+pub(super) fn filter(path: PathBuf, filter: Filter, cancel: &Cancel, events: &Sender<Event>) -> Data {
+    let mut reported = Instant::now();
+    let mut progress = |progress: crate::store::Progress| {
+        if reported.elapsed() >= REPORT {
+            reported = Instant::now();
+            let news = FilterNews::Progress(progress.done as u64, progress.total as u64);
+            let _ = events.try_send(Event::Data(Data::Filter(news)));
+        }
+    };
+    let found = Reader::open(path).and_then(|reader| {
+        // What comes after this look is asked for later.
+        let seen = reader.episodes()?.into_iter();
+        let seen = seen.map(|summary| (summary.episode, StepNo(summary.steps))).collect();
+        Ok((filter::sift(&reader, &filter, cancel, &mut progress)?, seen))
+    });
+    Data::Filter(match found {
+        Ok((matches, seen)) => FilterNews::Found { filter, matches, seen },
+        Err(error) => FilterNews::Failed(error.to_string()),
     })
 }
 

@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::data::{ControlView, LiveId, MemoryView};
+use super::panes::Outside;
 use crate::store::FileState;
-use crate::types::{Body, EpisodeNo, Event, MemoryChange, MemoryFiles, StepNo, StepRecord};
+use crate::types::{Body, Digest, EpisodeNo, Event, MemoryChange, MemoryFiles, StepNo, StepRecord};
 
 /// A run that this process plays.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ pub(crate) struct LiveRun {
     pub(crate) paced: bool,
     /// Its episodes.
     pub(crate) episodes: BTreeMap<EpisodeNo, LiveEpisode>,
+    /// The memory directory that is watched.
+    pub(crate) lookout: Option<PathBuf>,
     /// Steps were finished that the timeline does not have yet.
     pub(crate) stale: bool,
 }
@@ -45,6 +48,10 @@ pub(crate) struct LiveEpisode {
     /// Texts and touches as they were when the step began.
     before: (MemoryFiles, BTreeMap<String, StepNo>),
     knows_memory: bool,
+    /// Name of its memory directory.
+    pub(crate) root: Arc<str>,
+    /// Files that somebody outside changed and that are not recorded yet.
+    pub(crate) outside: BTreeMap<String, Outside>,
     view: Option<Arc<MemoryView>>,
 }
 
@@ -57,6 +64,7 @@ impl LiveRun {
             control: ControlView::Running,
             paced,
             episodes: BTreeMap::new(),
+            lookout: None,
             stale: true,
         }
     }
@@ -83,6 +91,7 @@ impl LiveRun {
             _ => {}
         }
         let episode = self.episodes.entry(event.at.episode).or_default();
+        episode.root = event.at.memory_root;
         episode.take(event.at.step, event.body);
     }
 
@@ -142,6 +151,8 @@ impl LiveEpisode {
     fn apply(&mut self, step: StepNo, changes: &[MemoryChange]) {
         for change in changes {
             self.view = None;
+            // It is recorded now, or overwritten.
+            self.outside.remove(&change.path);
             // A change that does not fit means that events were missed: the record knows better.
             if change.apply(&mut self.texts).is_err() {
                 self.knows_memory = false;
@@ -149,6 +160,30 @@ impl LiveEpisode {
             }
             self.touched.insert(change.path.clone(), step);
         }
+    }
+
+    /// Compares the files on disk with the memory as it stands. Gives the paths that are another
+    /// outside than was known.
+    pub(crate) fn compare(&mut self, files: &BTreeMap<String, Digest>) -> Vec<String> {
+        if !self.knows_memory || self.ended {
+            return Vec::new();
+        }
+        let mut found = BTreeMap::new();
+        for (path, digest) in files {
+            match self.texts.get(path) {
+                None => found.insert(path.clone(), Outside::Added),
+                Some(text) if Digest::of(&**text) != *digest => found.insert(path.clone(), Outside::Changed),
+                Some(_) => None,
+            };
+        }
+        let gone = self.texts.keys().filter(|path| !files.contains_key(*path));
+        found.extend(gone.map(|path| (path.clone(), Outside::Removed)));
+        let before = std::mem::replace(&mut self.outside, found);
+        let new = self
+            .outside
+            .iter()
+            .filter(|(path, what)| before.get(*path) != Some(what));
+        new.map(|(path, _)| path.clone()).collect()
     }
 
     /// The memory as it stands; `None` when events were missed.
@@ -194,6 +229,34 @@ mod tests {
         let memory = episode.memory().unwrap();
         assert!(memory.files.contains_key("notes/map.txt"), "{:?}", memory.files.keys());
         assert!(live.stale);
+    }
+
+    #[test]
+    fn an_edit_from_outside_is_known_until_it_is_recorded() {
+        let mut live = LiveRun::new("a.db".into(), false);
+        let events = testing::episode_events(3);
+        for event in events.into_iter().filter(|event| event.at.step < StepNo(2)) {
+            live.take(event);
+        }
+        let episode = live.episodes.get_mut(&EpisodeNo(0)).unwrap();
+        assert_eq!(&*episode.root, "ep_00");
+        let mut disk: BTreeMap<String, Digest> = episode
+            .texts
+            .iter()
+            .map(|(path, text)| (path.clone(), Digest::of(&**text)))
+            .collect();
+        assert!(episode.compare(&disk).is_empty());
+        disk.insert("goals.txt".into(), Digest::of("another text"));
+        disk.insert("new.txt".into(), Digest::of("new"));
+        disk.remove("notes/map.txt");
+        assert_eq!(episode.compare(&disk), ["goals.txt", "new.txt", "notes/map.txt"]);
+        assert_eq!(episode.outside["new.txt"], Outside::Added);
+        assert_eq!(episode.outside["notes/map.txt"], Outside::Removed);
+        assert!(episode.compare(&disk).is_empty(), "what is known is not said again");
+        let before = &episode.texts["goals.txt"].clone();
+        let change = MemoryChange::between("goals.txt", Some(before), Some("another text")).unwrap();
+        episode.take(StepNo(1), Body::HumanEdited { changes: vec![change] });
+        assert!(!episode.outside.contains_key("goals.txt"));
     }
 
     #[test]

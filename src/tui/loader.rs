@@ -4,20 +4,25 @@
 //! down does not pile up work.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
-use super::blame::Fold;
-use super::data::{Data, Effect, Event, LoadRequest, MemoryView, Opened, Timeline};
+use super::blame::{Fold, Survey};
+use super::data::{Data, Effect, Event, FilterNews, LoadRequest, MemoryView, Opened, Timeline};
+use super::filter::{self, Filter};
+use super::memory_diff::{self, DiffWish};
 use super::track::Track;
 use crate::store::{Reader, StoreError};
 use crate::types::{EpisodeNo, StepNo, StepRecord};
 
 /// How often a run that somebody else writes is looked at.
 const POLL: Duration = Duration::from_millis(500);
+/// How often a long count is told while it goes on.
+const TELL: Duration = Duration::from_millis(250);
 
 /// A wish.
 #[derive(Debug)]
@@ -54,6 +59,24 @@ pub(super) enum Request {
         /// File.
         path: String,
     },
+    /// How memory files were used in the steps before one.
+    Heat {
+        /// Episode.
+        episode: EpisodeNo,
+        /// Steps.
+        upto: StepNo,
+    },
+    /// The difference of the memory between two steps.
+    MemoryDiff(DiffWish),
+    /// Which new steps a filter lets something of through.
+    Sift {
+        /// Episode.
+        episode: EpisodeNo,
+        /// Steps.
+        steps: Range<StepNo>,
+        /// The filter.
+        filter: Filter,
+    },
     /// What the agent has seen of the map.
     Map {
         /// Episode.
@@ -81,6 +104,7 @@ struct Loader {
     around: VecDeque<(EpisodeNo, StepNo)>,
     blame: Option<(EpisodeNo, StepNo, String)>,
     map: Option<(EpisodeNo, StepNo)>,
+    heat: Option<(EpisodeNo, StepNo)>,
 }
 
 struct Open {
@@ -90,6 +114,9 @@ struct Open {
     known: u32,
     track: Track,
     fold: Fold,
+    survey: Survey,
+    /// When the survey was told last.
+    told: Instant,
 }
 
 impl Loader {
@@ -100,6 +127,7 @@ impl Loader {
             around: VecDeque::new(),
             blame: None,
             map: None,
+            heat: None,
         }
     }
 
@@ -109,7 +137,7 @@ impl Loader {
 
     /// One round: all wishes that wait, or one of the steps around the cursor, or a look for news.
     fn turn(&mut self, requests: &Receiver<Request>) -> Result<(), Gone> {
-        if self.around.is_empty() && self.blame.is_none() && self.map.is_none() {
+        if self.around.is_empty() && self.blame.is_none() && self.map.is_none() && self.heat.is_none() {
             let grows = self.open.as_ref().is_some_and(|open| !open.reader.is_finished());
             let first = if grows {
                 match requests.recv_timeout(POLL) {
@@ -128,18 +156,19 @@ impl Loader {
             Err(crossbeam_channel::TryRecvError::Empty) => match self.around.pop_front() {
                 Some((episode, step)) => self.step(episode, step),
                 None if self.map.is_some() => self.some_map(),
-                None => self.some_blame(),
+                None if self.blame.is_some() => self.some_blame(),
+                None => self.some_heat(),
             },
         }
     }
 
     /// Carries out what waits; of each kind only the last.
     fn serve(&mut self, first: Request, requests: &Receiver<Request>) -> Result<(), Gone> {
-        let (mut load, mut timeline) = (None, None);
+        let (mut load, mut timeline, mut diff, mut sift) = (None, None, None, None);
         for request in std::iter::once(first).chain(requests.try_iter()) {
             match request {
                 Request::Open { path, episode, step } => {
-                    (load, timeline) = (None, None);
+                    (load, timeline, diff, sift) = (None, None, None, None);
                     self.open(path, episode, step)?;
                 }
                 Request::Close { path } => {
@@ -155,6 +184,9 @@ impl Loader {
                 Request::Timeline { episode, from } => timeline = Some((episode, from)),
                 Request::Map { episode, step } => self.map = Some((episode, step)),
                 Request::Blame { episode, step, path } => self.blame = Some((episode, step, path)),
+                Request::Heat { episode, upto } => self.heat = Some((episode, upto)),
+                Request::MemoryDiff(wish) => diff = Some(wish),
+                Request::Sift { episode, steps, filter } => sift = Some((episode, steps, filter)),
             }
         }
         if let Some((episode, from)) = timeline {
@@ -162,6 +194,15 @@ impl Loader {
         }
         if let Some(request) = load {
             self.load(request)?;
+        }
+        if let (Some(wish), Some(open)) = (diff, &self.open) {
+            match memory_diff::load(&open.reader, wish) {
+                Ok(diff) => self.send(Data::MemoryDiff(Box::new(diff)))?,
+                Err(error) => self.send(Data::Failed(error.to_string()))?,
+            }
+        }
+        if let Some((episode, steps, filter)) = sift {
+            self.sift(episode, steps, filter)?;
         }
         Ok(())
     }
@@ -174,6 +215,7 @@ impl Loader {
         self.around.clear();
         self.blame = None;
         self.map = None;
+        self.heat = None;
         match opened(self.open.take(), path.clone(), episode) {
             Ok((open, timeline)) => {
                 let meta = Arc::new(open.reader.meta().clone());
@@ -280,6 +322,40 @@ impl Loader {
         self.send(Data::Blame(Box::new(view)))
     }
 
+    /// Some more steps of the count of reads and writes; told when it is there, and now and then
+    /// on the way.
+    fn some_heat(&mut self) -> Result<(), Gone> {
+        let (Some(open), Some((episode, upto))) = (&mut self.open, self.heat.take()) else {
+            return Ok(());
+        };
+        let done = open.survey.advance(&open.reader, episode, upto);
+        if !done {
+            self.heat = Some((episode, upto));
+        }
+        if !done && open.told.elapsed() < TELL {
+            return Ok(());
+        }
+        open.told = Instant::now();
+        let data = heat_of(&open.survey);
+        self.send(data)
+    }
+
+    fn sift(&mut self, episode: EpisodeNo, steps: Range<StepNo>, filter: Filter) -> Result<(), Gone> {
+        let Some(open) = &self.open else {
+            return Ok(());
+        };
+        let news = match filter::sift_some(&open.reader, &filter, episode, steps.clone()) {
+            Ok(matches) => FilterNews::More {
+                filter,
+                matches,
+                episode,
+                seen: steps.end,
+            },
+            Err(error) => FilterNews::Failed(error.to_string()),
+        };
+        self.send(Data::Filter(news))
+    }
+
     /// Some more steps of the map; what is known of it whenever enough came together.
     fn some_map(&mut self) -> Result<(), Gone> {
         let (Some(open), Some((episode, step))) = (&mut self.open, self.map.take()) else {
@@ -317,6 +393,8 @@ fn opened(before: Option<Open>, path: PathBuf, episode: EpisodeNo) -> Result<(Op
             known: 0,
             track: Track::default(),
             fold: Fold::default(),
+            survey: Survey::default(),
+            told: Instant::now(),
         },
     };
     open.refresh()?;
@@ -395,6 +473,22 @@ pub(super) fn read(reader: &Reader, effect: Effect) -> Vec<Data> {
             let view = track.view(step, true);
             view.map(|view| Data::Map(Box::new(view))).into_iter().collect()
         }
+        Effect::LoadHeat { episode, upto } => {
+            let mut survey = Survey::default();
+            while !survey.advance(reader, episode, upto) {}
+            vec![heat_of(&survey)]
+        }
+        Effect::LoadMemoryDiff(wish) => memory_diff::load(reader, wish)
+            .map(|diff| vec![Data::MemoryDiff(Box::new(diff))])
+            .unwrap_or_default(),
         _ => Vec::new(),
+    }
+}
+
+fn heat_of(survey: &Survey) -> Data {
+    Data::Heat {
+        episode: survey.episode,
+        upto: StepNo(survey.next),
+        heat: Arc::new(survey.heat.clone()),
     }
 }

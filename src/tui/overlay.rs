@@ -27,13 +27,15 @@ pub(crate) enum Overlay {
     Form(Box<Form>),
     /// The choice of columns; the selected one.
     Columns(usize),
+    /// Steps to go to, and what they have in common.
+    Steps(String, Picker),
 }
 
 impl Overlay {
     /// Where keys hold while it is on top.
     pub(crate) fn places(&self) -> Vec<Place> {
         match self {
-            Self::Help(_) | Self::Palette(_) => vec![Place::Picker, Place::Always],
+            Self::Help(_) | Self::Palette(_) | Self::Steps(..) => vec![Place::Picker, Place::Always],
             Self::Line(_) => vec![Place::Line, Place::Always],
             Self::Confirm(_) => vec![Place::Confirm, Place::Always],
             Self::Inspector(_) => vec![Place::Inspector, Place::Global, Place::Always],
@@ -107,6 +109,14 @@ impl Picker {
         picker
     }
 
+    /// Entries of any kind.
+    pub(crate) fn of_entries(entries: Vec<Entry>) -> Self {
+        Self {
+            entries,
+            ..Self::default()
+        }
+    }
+
     /// The entries that contain every word of the filter. A number goes to that step.
     pub(crate) fn matches(&self) -> Vec<Entry> {
         let filter = self.filter.trim();
@@ -136,6 +146,8 @@ pub(crate) enum LineFor {
     Search,
     /// Filter the list of runs.
     Filter,
+    /// Filter the stream of actions.
+    Stream,
     /// Save the screen under this name.
     Save,
 }
@@ -155,6 +167,7 @@ impl LinePrompt {
         match self.purpose {
             LineFor::Search => "search the run",
             LineFor::Filter => "filter",
+            LineFor::Stream => "show only (op: outcome: phase: role: file: by: invalid)",
             LineFor::Save => "save the screen as (.txt .ansi .svg)",
         }
     }

@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::data::{BlameView, MapView, MemoryView, ScaffoldDiff};
+use super::memory_diff::{Against, DiffWish, MemoryDiff};
 use super::widgets::document::Document;
 use super::widgets::list::Scroll;
 use super::widgets::tree::{self, Node};
+use crate::analysis::Heat;
 use crate::types::{EpisodeNo, StepNo};
 
 /// What the game pane shows.
@@ -86,12 +89,85 @@ pub(crate) struct MemoryPane {
     pub(crate) blame_asked: Option<(EpisodeNo, StepNo, String)>,
     /// The step whose changes were scrolled to.
     pub(crate) scrolled_for: Option<(EpisodeNo, StepNo)>,
+    /// A line that the cursor went after: selected once its step is here.
+    pub(crate) wanted_line: Option<String>,
+    /// Reads, writes and growth, as far as they are counted.
+    pub(crate) heat: Option<Arc<Heat>>,
+    /// Steps that are counted.
+    pub(crate) heat_upto: StepNo,
+    /// What was asked for last.
+    pub(crate) heat_asked: Option<(EpisodeNo, StepNo)>,
+    /// The step that a person marked, to compare with.
+    pub(crate) marked: Option<StepNo>,
+    /// The difference shows in place of the open file.
+    pub(crate) against: Option<Against>,
+    /// The difference, as far as known.
+    pub(crate) diff: Option<MemoryDiff>,
+    /// What was asked for last.
+    pub(crate) diff_asked: Option<DiffWish>,
+    /// The lines of the difference.
+    pub(crate) diff_text: DiffText,
+    /// Files that were changed outside and are not recorded yet.
+    pub(crate) outside: BTreeMap<String, Outside>,
+    /// Files that show although the memory does not have them: gone ones, new ones outside.
+    pub(crate) extra: BTreeSet<String>,
+}
+
+/// The lines of a difference, wrapped and coloured once.
+#[derive(Debug, Default)]
+pub(crate) struct DiffText {
+    /// What the document was made of: theme, columns, steps.
+    pub(crate) key: Option<(String, u16, DiffWish)>,
+    /// The document.
+    pub(crate) document: Document,
+    /// Where it is scrolled to.
+    pub(crate) scroll: Scroll,
+}
+
+/// What somebody outside did to a memory file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outside {
+    /// Its text is another.
+    Changed,
+    /// The agent has no such file.
+    Added,
+    /// It is not there any more.
+    Removed,
+}
+
+impl Outside {
+    /// In words.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Changed => "changed",
+            Self::Added => "added",
+            Self::Removed => "removed",
+        }
+    }
 }
 
 impl MemoryPane {
     /// Rows of the tree.
     pub(crate) fn rows(&self, memory: &MemoryView) -> Vec<Node> {
-        tree::rows(memory.files.keys().map(String::as_str), &self.folded)
+        if self.extra.is_empty() {
+            return tree::rows(memory.files.keys().map(String::as_str), &self.folded);
+        }
+        let all: BTreeSet<&str> = memory.files.keys().chain(&self.extra).map(String::as_str).collect();
+        tree::rows(all.into_iter(), &self.folded)
+    }
+
+    /// Forgets what belongs to one episode.
+    pub(crate) fn forget(&mut self) {
+        self.heat = None;
+        self.heat_upto = StepNo(0);
+        self.heat_asked = None;
+        self.marked = None;
+        self.diff = None;
+        self.diff_asked = None;
+        self.outside.clear();
+        if matches!(self.against, Some(Against::Marked(_))) {
+            self.against = None;
+        }
     }
 
     /// The path of the file that is open.
@@ -115,6 +191,17 @@ impl MemoryPane {
 pub(crate) struct ActionsPane {
     /// The selected row among those of the cursor's step.
     pub(crate) row: usize,
+    /// A row that the cursor went after: selected once its step is here.
+    pub(crate) wanted: Option<(StepNo, Wanted)>,
+}
+
+/// A row of a step that is gone to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// The row of this event.
+    Event(usize),
+    /// The row that wrote a file.
+    Write(String),
 }
 
 /// The scaffold pane.

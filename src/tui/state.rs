@@ -176,6 +176,17 @@ impl State {
         self.watch.as_ref().is_some_and(|watch| !watch.search.hits.is_empty())
     }
 
+    /// What a search found and is marked wherever it shows.
+    pub(crate) fn searched(&self) -> Option<&str> {
+        let search = &self.watch.as_ref()?.search;
+        (!search.hits.is_empty()).then_some(search.text.as_str())
+    }
+
+    /// Whether the stream is filtered.
+    pub(crate) fn has_filter(&self) -> bool {
+        self.watch.as_ref().is_some_and(|watch| watch.filtering.is_some())
+    }
+
     /// Whether the terminal can show pictures.
     pub(crate) fn has_pictures(&self) -> bool {
         self.theme.depth() > super::theme::Depth::Mono

@@ -30,6 +30,8 @@ pub(crate) enum Row<'a> {
         by: ActionBy,
         /// The world's answer.
         outcome: Option<StepOutcome>,
+        /// What the step took.
+        cost: Cost,
     },
     /// A reward.
     Reward(StepOutcome),
@@ -43,6 +45,21 @@ pub(crate) enum Row<'a> {
     Mark(&'a StepMark),
     /// A step of which nothing is known yet.
     Unknown,
+    /// What a search found in something that has no row of its own.
+    Found(&'a str),
+    /// The cursor's step has nothing that the filter lets through.
+    Filtered,
+}
+
+/// What a step took.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Cost {
+    /// Prompt tokens of all turns.
+    pub(crate) prompt: u64,
+    /// Answer tokens of all turns.
+    pub(crate) completion: u64,
+    /// Milliseconds, once it is over.
+    pub(crate) ms: Option<f64>,
 }
 
 /// A row with its place.
@@ -52,6 +69,10 @@ pub(crate) struct Placed<'a> {
     pub(crate) step: StepNo,
     /// The phase it belongs to, where it is the first row of that phase.
     pub(crate) phase: Option<Phase>,
+    /// The phase it belongs to.
+    of: Option<Phase>,
+    /// Which of the step's events it shows.
+    pub(crate) event: Option<usize>,
     /// The turn it belongs to, as its place among the step's turns.
     pub(crate) turn: Option<usize>,
     /// What it says.
@@ -64,17 +85,29 @@ pub(crate) fn rows<'a>(record: &'a StepRecord) -> Vec<Placed<'a>> {
     let mut turns = 0usize;
     let mut phase: Option<Phase> = None;
     let outcome = record.outcome();
+    let mut cost = Cost {
+        ms: outcome.map(|outcome| outcome.ms),
+        ..Cost::default()
+    };
+    for turn in record.turns() {
+        cost.prompt += u64::from(turn.prompt_tokens);
+        cost.completion += u64::from(turn.completion_tokens);
+    }
+    let at = std::cell::Cell::new(None);
     let mut push = |row: Row<'a>, of: Option<Phase>, turn: Option<usize>| {
         let first = of.filter(|of| phase != Some(*of));
         phase = of.or(phase);
         out.push(Placed {
             step: record.step,
             phase: first,
+            of,
+            event: at.get(),
             turn,
             row,
         });
     };
-    for body in &record.events {
+    for (index, body) in record.events.iter().enumerate() {
+        at.set(Some(index));
         let last = turns.checked_sub(1);
         match body {
             Body::TurnFinished { turn } => {
@@ -94,6 +127,7 @@ pub(crate) fn rows<'a>(record: &'a StepRecord) -> Vec<Placed<'a>> {
                     repaired: *repaired,
                     by: *by,
                     outcome,
+                    cost,
                 },
                 None,
                 last,
@@ -110,6 +144,7 @@ pub(crate) fn rows<'a>(record: &'a StepRecord) -> Vec<Placed<'a>> {
             }
         }
     }
+    at.set(None);
     if let Some(live) = &record.live {
         push(Row::Live(live), Some(live.phase), None);
         let lines: Vec<&str> = live.text.lines().collect();
@@ -118,14 +153,21 @@ pub(crate) fn rows<'a>(record: &'a StepRecord) -> Vec<Placed<'a>> {
         }
     }
     if out.is_empty() {
-        out.push(Placed {
-            step: record.step,
-            phase: None,
-            turn: None,
-            row: Row::Unknown,
-        });
+        out.push(alone(record.step, Row::Unknown));
     }
     out
+}
+
+/// The only row of a step.
+fn alone(step: StepNo, row: Row<'_>) -> Placed<'_> {
+    Placed {
+        step,
+        phase: None,
+        of: None,
+        event: None,
+        turn: None,
+        row,
+    }
 }
 
 /// What an event other than turns, operations and actions has to say.
@@ -173,18 +215,41 @@ fn notice(body: &Body) -> Option<(Mood, String)> {
     Some(said)
 }
 
-/// The rows of a step as far as they are known: the record's, the mark's, or a placeholder.
+/// The rows of a step as far as they are known: the record's, the mark's, or a placeholder. With a
+/// filter only those that it lets through, and the place that a search stands at.
 pub(crate) fn rows_of(watch: &Watch, step: StepNo) -> Vec<Placed<'_>> {
-    if let Some(record) = watch.record(step) {
-        return rows(record);
+    let Some(record) = watch.record(step) else {
+        let row = watch.mark(step).map_or(Row::Unknown, Row::Mark);
+        return vec![alone(step, row)];
+    };
+    let mut rows = rows(record);
+    let hit = watch.search.current();
+    let hit = hit.filter(|hit| hit.episode == watch.episode && hit.step == step);
+    if let Some(filtering) = &watch.filtering {
+        let flags = filtering.filter.flags(record.events.iter());
+        // What has no event is under way.
+        let shows = |event: usize| flags.get(event) == Some(&true) || hit.is_some_and(|hit| hit.event == event);
+        rows.retain(|placed| match placed.event {
+            Some(event) => shows(event),
+            None => matches!(placed.row, Row::Live(_) | Row::LiveText(_)),
+        });
+        let mut phase = None;
+        for placed in &mut rows {
+            placed.phase = placed.of.filter(|of| phase != Some(*of));
+            phase = placed.of.or(phase);
+        }
     }
-    let row = watch.mark(step).map_or(Row::Unknown, Row::Mark);
-    vec![Placed {
-        step,
-        phase: None,
-        turn: None,
-        row,
-    }]
+    if let Some(hit) = hit
+        && !rows.iter().any(|placed| placed.event == Some(hit.event))
+    {
+        let mut found = alone(step, Row::Found(&hit.what));
+        found.event = Some(hit.event);
+        rows.insert(0, found);
+    }
+    if rows.is_empty() {
+        rows.push(alone(step, Row::Filtered));
+    }
+    rows
 }
 
 /// The rows that show in a pane of the given height, and which of them is selected. The selected
@@ -193,16 +258,17 @@ pub(crate) fn visible(watch: &Watch, height: usize) -> (Vec<Placed<'_>>, usize) 
     let mut below = rows_of(watch, watch.cursor);
     let selected = watch.actions.row.min(below.len().saturating_sub(1));
     let mut above: Vec<Placed<'_>> = below.drain(..selected).rev().collect();
-    let end = watch.end();
     let mut step = watch.cursor;
-    while below.len() < height && step < end {
-        step = step.next();
+    while below.len() < height
+        && let Some(after) = watch.beside(step, true)
+    {
+        step = after;
         below.extend(rows_of(watch, step));
     }
     below.truncate(height);
     let mut step = watch.cursor;
     while above.len() < height
-        && let Some(before) = step.previous()
+        && let Some(before) = watch.beside(step, false)
     {
         step = before;
         above.extend(rows_of(watch, step).into_iter().rev());

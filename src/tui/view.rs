@@ -31,6 +31,7 @@ pub(crate) fn draw(state: &State, buf: &mut Buffer) -> Option<(u16, u16)> {
         match overlay {
             Overlay::Help(picker) => panels::picker::draw(state, picker, "Keys of this place", frame.body, buf),
             Overlay::Palette(picker) => panels::picker::draw(state, picker, "Command", frame.body, buf),
+            Overlay::Steps(title, picker) => panels::picker::draw(state, picker, title, frame.body, buf),
             Overlay::Inspector(inspector) => panels::inspector::draw(state, inspector, frame.body, buf),
             Overlay::Form(form) => panels::form::draw(state, form, frame.body, buf),
             Overlay::Columns(selected) => panels::form::draw_columns(state, *selected, frame.body, buf),

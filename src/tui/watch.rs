@@ -3,12 +3,14 @@
 //! Owns the cursor and what the panes remember. What is shown comes from the record through the
 //! loader, and from the live feed for the step that is under way.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::cache::Cache;
 use super::data::{LoadRequest, MemoryView, Opened, Place as Hit, Timeline};
+use super::filter::{Filter, Match};
 use super::keymap::{Kind, Place};
 use super::layout::Pane;
 use super::panes::{ActionsPane, GamePane, MemoryPane, ScaffoldPane};
@@ -19,6 +21,8 @@ use crate::types::{EpisodeNo, EpisodeState, EpisodeSummary, RunMeta, StepNo, Ste
 const AROUND: u32 = 48;
 /// How near to the cursor a missing step may be before more are asked for.
 const NEAR: u32 = 16;
+/// Steps that a filter shows, kept on either side of the cursor.
+const FILTERED: usize = 64;
 
 /// The speed of a replay, as a power of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -79,6 +83,80 @@ pub(crate) struct Search {
     pub(crate) at: Option<usize>,
 }
 
+impl Search {
+    /// The place the cursor was brought to.
+    pub(crate) fn current(&self) -> Option<&Hit> {
+        self.hits.get(self.at?)
+    }
+}
+
+/// A filter over the stream of actions, and what it lets through.
+#[derive(Debug, Default)]
+pub(crate) struct Filtering {
+    /// The filter.
+    pub(crate) filter: Filter,
+    /// Steps looked at, and all, while the run is gone through.
+    pub(crate) progress: Option<(u64, u64)>,
+    /// Steps of the run with something that it lets through, in order.
+    pub(crate) matches: Vec<Match>,
+    /// The first step of each episode that was not looked at.
+    pub(crate) seen: BTreeMap<EpisodeNo, StepNo>,
+    /// A look at new steps is under way.
+    pub(crate) asked: bool,
+}
+
+impl Filtering {
+    /// Where the first match at or after a place is.
+    fn at(&self, episode: EpisodeNo, step: StepNo) -> usize {
+        self.matches.partition_point(|found| *found < Match { episode, step })
+    }
+
+    /// Whether the step is one of the matches, and which, from 1.
+    pub(crate) fn position(&self, episode: EpisodeNo, step: StepNo) -> Option<usize> {
+        let at = self.at(episode, step);
+        (self.matches.get(at) == Some(&Match { episode, step })).then_some(at + 1)
+    }
+
+    /// The match before or after a place, in the whole run.
+    pub(crate) fn beside(&self, episode: EpisodeNo, step: StepNo, forward: bool) -> Option<Match> {
+        let at = self.at(episode, step);
+        if !forward {
+            return self.matches.get(at.checked_sub(1)?).copied();
+        }
+        let here = self.matches.get(at) == Some(&Match { episode, step });
+        self.matches.get(at + usize::from(here)).copied()
+    }
+
+    /// Matches around a place, so many on either side.
+    fn around(&self, episode: EpisodeNo, step: StepNo, reach: usize) -> impl Iterator<Item = StepNo> + '_ {
+        let at = self.at(episode, step);
+        let range = at.saturating_sub(reach)..(at + reach).min(self.matches.len());
+        let here = move |found: &&Match| found.episode == episode;
+        self.matches[range].iter().filter(here).map(|found| found.step)
+    }
+}
+
+/// What the finished steps took together.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Totals {
+    /// Prompt tokens.
+    pub(crate) prompt: u64,
+    /// Answer tokens.
+    pub(crate) completion: u64,
+    /// Milliseconds.
+    pub(crate) ms: f64,
+}
+
+impl Totals {
+    fn add(&mut self, marks: &[StepMark]) {
+        for mark in marks {
+            self.prompt += u64::from(mark.prompt_tokens);
+            self.completion += u64::from(mark.completion_tokens);
+            self.ms += f64::from(mark.ms);
+        }
+    }
+}
+
 /// One run on the screen.
 #[derive(Debug)]
 pub(crate) struct Watch {
@@ -96,6 +174,8 @@ pub(crate) struct Watch {
     pub(crate) cursor: StepNo,
     /// Finished steps of the episode.
     pub(crate) marks: Vec<StepMark>,
+    /// What they took together.
+    pub(crate) totals: Totals,
     /// Loaded steps.
     pub(crate) records: Cache<StepRecord>,
     /// Loaded memories.
@@ -134,6 +214,10 @@ pub(crate) struct Watch {
     pub(crate) scaffold: ScaffoldPane,
     /// The search.
     pub(crate) search: Search,
+    /// The filter of the stream.
+    pub(crate) filtering: Option<Filtering>,
+    /// What was typed last and is no filter.
+    pub(crate) filter_typed: Option<String>,
 }
 
 impl Watch {
@@ -147,6 +231,7 @@ impl Watch {
             episode: opened.timeline.episode,
             cursor: StepNo(0),
             marks: Vec::new(),
+            totals: Totals::default(),
             records: Cache::new(256),
             memories: Cache::new(256),
             under_way: None,
@@ -166,6 +251,8 @@ impl Watch {
             actions: ActionsPane::default(),
             scaffold: ScaffoldPane::default(),
             search: Search::default(),
+            filtering: None,
+            filter_typed: None,
         };
         watch.scaffold.open_first(&watch.meta.scaffold.files);
         watch.take_timeline(opened.timeline);
@@ -179,6 +266,8 @@ impl Watch {
     pub(crate) fn reopen(&mut self, opened: Opened) {
         self.episode = opened.timeline.episode;
         self.marks.clear();
+        self.totals = Totals::default();
+        self.memory.forget();
         self.records.clear();
         self.memories.clear();
         self.under_way = None;
@@ -204,7 +293,12 @@ impl Watch {
                 self.memories.forget(StepNo(self.marks.len() as u32));
                 self.asked = None;
             }
-            self.marks.truncate(news.from.index());
+            if news.from.index() < self.marks.len() {
+                self.marks.truncate(news.from.index());
+                self.totals = Totals::default();
+                self.totals.add(&self.marks);
+            }
+            self.totals.add(&news.marks);
             self.marks.extend(news.marks);
         }
     }
@@ -277,14 +371,22 @@ impl Watch {
         let memory = self.cursor.0 < stored && self.memories.get(self.cursor).is_none();
         let range = |reach: u32| self.cursor.0.saturating_sub(reach)..(self.cursor.0 + reach + 1).min(stored);
         let near = self.records.missing(range(NEAR));
-        if !record && !memory && near.is_empty() {
+        let filtered: Vec<_> = self
+            .filtering
+            .iter()
+            .flat_map(|filtering| filtering.around(self.episode, self.cursor, FILTERED))
+            .filter(|step| step.0 < stored && self.records.get(*step).is_none())
+            .map(|step| step.0..step.0 + 1)
+            .collect();
+        if !record && !memory && near.is_empty() && filtered.is_empty() {
             return None;
         }
-        let around = if near.is_empty() {
+        let mut around = if near.is_empty() {
             near
         } else {
             self.records.missing(range(AROUND))
         };
+        around.extend(filtered);
         Some(LoadRequest {
             episode: self.episode,
             step: self.cursor,
@@ -292,6 +394,19 @@ impl Watch {
             memory,
             around,
         })
+    }
+
+    /// The step beside one in the stream: the next one that the filter shows, if there is a filter.
+    pub(crate) fn beside(&self, step: StepNo, forward: bool) -> Option<StepNo> {
+        if let Some(filtering) = &self.filtering {
+            let found = filtering.beside(self.episode, step, forward)?;
+            return (found.episode == self.episode && found.step <= self.end()).then_some(found.step);
+        }
+        if forward {
+            Some(step.next()).filter(|step| *step <= self.end())
+        } else {
+            step.previous()
+        }
     }
 
     /// The next event of the chosen kind before or after the cursor.

@@ -94,6 +94,16 @@ fn encode_record(record: Record<'_>, at: &At, usual: &Who, out: &mut Vec<u8>) ->
     Ok(())
 }
 
+/// What kind of event a line holds, without reading the rest of it; `None` for a line that is
+/// written in another way than ours.
+pub(super) fn kind_of(line: &[u8]) -> Option<&[u8]> {
+    // Inside of a text a quote is escaped, so that this stands before the event only.
+    const BEFORE: &[u8] = br#""e":{"t":""#;
+    let start = line.windows(BEFORE.len()).position(|window| window == BEFORE)? + BEFORE.len();
+    let rest = line.get(start..)?;
+    rest.get(..rest.iter().position(|byte| *byte == b'"')?)
+}
+
 /// Reads one line; `grids` are the tile maps of its text.
 pub(super) fn decode_line(
     line: &[u8],

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use rusqlite::params;
+use rusqlite::types::ValueRef;
 
 use super::Reader;
 use crate::store::block::{Block, Part};
@@ -117,20 +118,34 @@ impl Reader {
         if step > StepNo(row.get(1).map_err(fail)?) {
             return Ok(None);
         }
+        self.unpacked(file, episode, first, [2, 3, 4].map(|at| row.get_ref(at)))
+            .map(Some)
+    }
+
+    /// A block from its columns: places, dictionary, pieces; or as it was unpacked before.
+    pub(in crate::store) fn unpacked(
+        &self,
+        file: File<'_>,
+        episode: EpisodeNo,
+        first: StepNo,
+        columns: [rusqlite::Result<ValueRef<'_>>; 3],
+    ) -> Result<Arc<Block>, StoreError> {
         if let Some(block) = self.blocks.borrow_mut().get(&(episode, first)) {
-            return Ok(Some(block));
+            return Ok(block);
         }
-        let column = |at: usize| {
-            let data = row.get_ref(at).and_then(|data| Ok(data.as_blob()?)).map_err(fail)?;
+        let column = |data: rusqlite::Result<ValueRef<'_>>| {
+            let fail = |error: rusqlite::Error| file.fail(&error);
+            let data = data.and_then(|data| Ok(data.as_blob()?)).map_err(fail)?;
             unsqueeze(data).ok_or_else(|| {
                 file.corrupt(format!(
                     "the block of step {first} of episode {episode} does not unpack"
                 ))
             })
         };
-        let block = Block::from_columns(&column(2)?, column(3)?, column(4)?)
+        let [places, dictionary, pieces] = columns.map(column);
+        let block = Block::from_columns(&places?, dictionary?, pieces?)
             .ok_or_else(|| file.corrupt(format!("the block of step {first} of episode {episode} is not whole")))?;
         let bytes = block.bytes();
-        Ok(Some(self.blocks.borrow_mut().put((episode, first), block, bytes)))
+        Ok(self.blocks.borrow_mut().put((episode, first), block, bytes))
     }
 }

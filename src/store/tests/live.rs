@@ -184,3 +184,68 @@ fn search_finds_every_place_and_can_be_cancelled() {
     let cancelled = reader.search("tree", &cancel, &mut |_| {});
     assert!(matches!(cancelled, Err(StoreError::Cancelled)));
 }
+
+#[test]
+fn many_steps_at_once_are_what_one_step_at_a_time_is() {
+    let dir = folder();
+    let path = dir.path().join("run.db");
+    let mut writer = Writer::create(&path, &meta()).unwrap().with_block_steps(32);
+    let mut files = MemoryFiles::new();
+    let started = Body::EpisodeStarted {
+        seed: 1,
+        inherited: files.clone(),
+    };
+    writer.commit(&[event(0, 0, started)]).unwrap();
+    for number in 0..110 {
+        writer.commit(&step(0, number, &mut files)).unwrap();
+    }
+    let late = Body::Annotated { text: "late".into() };
+    writer.commit(&[event(0, 7, late)]).unwrap();
+    let reader = Reader::open(&path).unwrap();
+    let is_wanted = |body: &Body| {
+        !matches!(
+            body,
+            Body::Observed { .. }
+                | Body::TurnFinished { .. }
+                | Body::ActionCommitted { .. }
+                | Body::ActionRejected { .. }
+                | Body::HumanActed { .. }
+                | Body::StepFinished { .. }
+        )
+    };
+    let kinds = Kinds::MEMORY | Kinds::NOTICES;
+    // Inside of a block, over its border, in what is not packed yet, beyond the end.
+    for (from, to) in [(0, 1), (3, 9), (20, 70), (90, 105), (100, 500), (9, 9)] {
+        let found = reader.events_in(EpisodeNo(0), StepNo(from)..StepNo(to), kinds).unwrap();
+        let steps = reader.steps(EpisodeNo(0), StepNo(from)..StepNo(to)).unwrap();
+        let expected: Vec<Body> = steps
+            .into_iter()
+            .flat_map(|record| record.events)
+            .filter(is_wanted)
+            .collect();
+        let found: Vec<Body> = found.into_iter().map(|event| event.body).collect();
+        assert_eq!(found, expected, "{from}..{to}");
+    }
+    let start = (EpisodeNo(0), StepNo(50));
+    let mut last = Progress::default();
+    let picked = reader.sift(
+        kinds,
+        start,
+        &Cancel::new(),
+        &mut |progress| last = progress,
+        &|_, step, events| {
+            assert!(events.iter().all(|event| event.at.step == step));
+            (step.0 % 2 == 0).then_some(step.0)
+        },
+    );
+    assert_eq!(picked.unwrap(), (50..110).step_by(2).collect::<Vec<u32>>());
+    assert_eq!(last.done, last.total);
+    // A hit names the event that holds it.
+    let hits = reader.search("late", &Cancel::new(), &mut |_| {}).unwrap();
+    let record = reader.step(EpisodeNo(0), StepNo(7)).unwrap();
+    assert!(matches!(&record.events[hits[0].event], Body::Annotated { text } if text == "late"));
+    let cancel = Cancel::new();
+    cancel.cancel();
+    let cancelled = reader.sift(kinds, start, &cancel, &mut |_| {}, &|_, _, _| Some(()));
+    assert!(matches!(cancelled, Err(StoreError::Cancelled)));
+}

@@ -9,23 +9,71 @@ use crate::tui::layout::Pane;
 use crate::tui::state::Mood;
 use crate::tui::stream::{self, Placed, Row};
 use crate::tui::theme::{Slot, Theme};
-use crate::tui::watch::Watch;
+use crate::tui::watch::{Filtering, Watch};
 use crate::tui::widgets::text;
 use crate::types::{ActionBy, Author, LiveTurn, MemoryOp, OpStatus, Phase, Role, StepNo, Turn};
 
 pub(crate) fn title(watch: &Watch, theme: &Theme) -> Vec<Span<'static>> {
     let mut spans = vec![Span::raw("Actions")];
-    if let Some(mark) = watch.mark(watch.cursor) {
-        let action = text::clean(&mark.action).into_owned();
+    let totals = watch.totals;
+    if totals.prompt > 0 {
+        let said = format!(
+            " · all steps {}",
+            tokens(totals.prompt, totals.completion).unwrap_or_default()
+        );
+        spans.push(Span::styled(said, theme.style(Slot::Dim)));
+    }
+    if totals.ms > 0.0 {
+        let all = if totals.prompt > 0 { "" } else { " · all steps" };
         spans.push(Span::styled(
-            format!(" · {} {action}", watch.cursor),
+            format!("{all} {}", text::duration(totals.ms)),
             theme.style(Slot::Dim),
         ));
     }
     spans
 }
 
+/// Tokens of prompts and answers: `1.2k+83 tok`; nothing where no model was asked.
+fn tokens(prompt: u64, completion: u64) -> Option<String> {
+    let said = || format!("{}+{} tok", text::bytes(prompt), text::bytes(completion));
+    (prompt + completion > 0).then(said)
+}
+
+/// The filter, how much it shows, and how to be rid of it.
+fn filter_line(watch: &Watch, filtering: &Filtering, area: Rect, buf: &mut Buffer, theme: &Theme) {
+    let all = filtering.matches.len();
+    let word = if all == 1 { "step" } else { "steps" };
+    let said = match (filtering.progress, filtering.position(watch.episode, watch.cursor)) {
+        (Some((_, 0)), _) => "looking through the run".to_owned(),
+        (Some((done, total)), _) => format!("looking through the run: {:.0}%", 100.0 * done as f64 / total as f64),
+        (None, Some(at)) => format!("{at} of {all} {word}"),
+        (None, None) => format!("– of {all} {word}"),
+    };
+    let right = Line::from(vec![
+        Span::styled(said, theme.bold(Slot::Text)),
+        Span::styled("  X", theme.bold(Slot::Key)),
+        Span::styled(" clears ", theme.style(Slot::Dim)),
+    ]);
+    let stop = text::put_right(buf, area, 0, &right);
+    let left = Rect {
+        width: stop.saturating_sub(area.x + 1),
+        ..area
+    };
+    let words = text::clean(&filtering.filter.to_string()).into_owned();
+    let line = Line::from(vec![
+        Span::styled("only ", theme.style(Slot::Dim)),
+        Span::styled(words, theme.bold(Slot::Accent)),
+    ]);
+    text::put_line(buf, left, 0, &line);
+}
+
 pub(crate) fn draw(watch: &Watch, area: Rect, buf: &mut Buffer, theme: &Theme) {
+    let mut area = area;
+    if let Some(filtering) = &watch.filtering {
+        filter_line(watch, filtering, Rect { height: 1, ..area }, buf, theme);
+        area.y += area.height.min(1);
+        area.height = area.height.saturating_sub(1);
+    }
     let (rows, selected) = stream::visible(watch, usize::from(area.height));
     let digits = watch.end().0.max(99).to_string().len();
     let focused = watch.focus == Pane::Actions;
@@ -106,6 +154,7 @@ fn content(row: &Row<'_>, columns: u16, theme: &Theme) -> (Line<'static>, Line<'
             repaired,
             by,
             outcome,
+            cost,
         } => {
             let action = text::clean(text::head(validated, 200)).into_owned();
             let mut left = vec![
@@ -123,15 +172,12 @@ fn content(row: &Row<'_>, columns: u16, theme: &Theme) -> (Line<'static>, Line<'
                 (ActionBy::Model, Some(_)) => Span::styled("ok", theme.style(Slot::Good)),
                 (ActionBy::Model, None) => Span::styled("…", theme.style(Slot::Dim)),
             };
-            (Line::from(left), Line::from(right))
+            let cost = cost_of(*cost, columns).map(|said| Span::styled(format!("{said}  "), theme.style(Slot::Dim)));
+            (Line::from(left), Line::from_iter(cost.into_iter().chain([right])))
         }
         Row::Reward(outcome) => {
-            let (sign, slot) = if outcome.reward > 0.0 {
-                ("★", Slot::Reward)
-            } else {
-                ("▾", Slot::Bad)
-            };
-            let left = Line::styled(format!("{sign} {:+.1}", outcome.reward), theme.bold(slot));
+            let (said, slot) = reward(outcome.reward);
+            let left = Line::styled(said, theme.bold(slot));
             let right = Line::styled(
                 format!("progress {:.0}%", outcome.progression * 100.0),
                 theme.style(Slot::Dim),
@@ -164,14 +210,44 @@ fn content(row: &Row<'_>, columns: u16, theme: &Theme) -> (Line<'static>, Line<'
                 Span::styled("ACTION ", theme.style(Slot::Dim)),
                 Span::styled(action, theme.style(Slot::Dim)),
             ]);
-            let right = if mark.reward == 0.0 {
-                String::new()
-            } else {
-                format!("★ {:+.1}", mark.reward)
+            let right = match mark.reward {
+                0.0 => Line::default(),
+                amount => {
+                    let (said, slot) = reward(f64::from(amount));
+                    Line::styled(said, theme.style(slot))
+                }
             };
-            (left, Line::styled(right, theme.style(Slot::Reward)))
+            (left, right)
         }
         Row::Unknown => (Line::styled("·", theme.style(Slot::Faint)), Line::default()),
+        Row::Found(what) => {
+            let said = text::clean(text::head(what, 400)).into_owned();
+            (Line::styled(said, theme.style(Slot::Info)), Line::default())
+        }
+        Row::Filtered => (
+            Line::styled("· nothing here that the filter shows", theme.style(Slot::Dim)),
+            Line::default(),
+        ),
+    }
+}
+
+/// A reward with its sign, and a penalty with another sign and its word.
+fn reward(amount: f64) -> (String, Slot) {
+    if amount > 0.0 {
+        (format!("★ {amount:+.1}"), Slot::Reward)
+    } else {
+        (format!("▾ {amount:+.1} penalty"), Slot::Bad)
+    }
+}
+
+/// What a step took, as far as it fits beside its action.
+fn cost_of(cost: stream::Cost, columns: u16) -> Option<String> {
+    let time = cost.ms.map(text::duration);
+    let tokens = tokens(cost.prompt, cost.completion).filter(|_| columns >= 44);
+    match (tokens, time) {
+        (Some(tokens), Some(time)) => Some(format!("{tokens} {time}")),
+        (None, Some(time)) => Some(time).filter(|_| columns >= 34),
+        (tokens, None) => tokens,
     }
 }
 

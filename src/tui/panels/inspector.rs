@@ -10,7 +10,7 @@ use crate::tui::layout;
 use crate::tui::state::State;
 use crate::tui::theme::Slot;
 use crate::tui::view;
-use crate::tui::widgets::{list, text};
+use crate::tui::widgets::{found, list, text};
 use crate::types::StopReason;
 
 pub(crate) fn draw(state: &State, inspector: &Inspector, area: Rect, buf: &mut Buffer) {
@@ -61,7 +61,8 @@ pub(crate) fn draw(state: &State, inspector: &Inspector, area: Rect, buf: &mut B
         ("Prompt", Part::Prompt, &inspector.prompt),
         ("Answer", Part::Answer, &inspector.answer),
     ];
-    for (index, (name, part, document)) in parts.into_iter().enumerate() {
+    for (index, (name, part, folded)) in parts.into_iter().enumerate() {
+        let document = folded.document();
         let place = inspector::areas(area)[index];
         let title = vec![
             Span::raw(name),
@@ -71,6 +72,18 @@ pub(crate) fn draw(state: &State, inspector: &Inspector, area: Rect, buf: &mut B
         let inner = view::pane(buf, place, title, focused, theme);
         let top = inspector.scroll[index].top;
         document.draw(buf, inner, top, theme.style(Slot::Text));
+        if let Some(search) = state.searched() {
+            found::mark(buf, inner, search, theme.matched());
+        }
+        let selected = inspector.scroll[index].selected;
+        if focused && (top..top + usize::from(inner.height)).contains(&selected) {
+            let row = Rect {
+                y: inner.y + (selected - top) as u16,
+                height: 1,
+                ..inner
+            };
+            buf.set_style(row, theme.selected(true));
+        }
         let thumb = theme.style(if focused { Slot::BorderFocus } else { Slot::Faint });
         list::scrollbar(
             buf,

@@ -8,6 +8,7 @@ pub(crate) mod header;
 pub(crate) mod hints;
 pub(crate) mod inspector;
 pub(crate) mod memory;
+pub(crate) mod memory_diff;
 pub(crate) mod picker;
 pub(crate) mod runs;
 mod runs_side;

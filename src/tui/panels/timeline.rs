@@ -12,10 +12,24 @@ use crate::tui::theme::Slot;
 use crate::tui::watch::Watch;
 use crate::tui::widgets::text;
 
+/// A reward below 0: the record has one mark for both.
+const PENALTY: Marks = Marks(1 << 14);
+
+/// The marks of a step, with a penalty told from a reward.
+fn marks_of(mark: &StepMark) -> Marks {
+    let mut marks = mark.marks;
+    if mark.reward < 0.0 {
+        marks.0 &= !Marks::REWARD.0;
+        marks.add(PENALTY);
+    }
+    marks
+}
+
 /// Signs in the order in which they hide each other: the first that is there shows.
 const SIGNS: &[(Marks, &str, Slot, &str)] = &[
     (Marks::HUMAN, "◆", Slot::Human, "human"),
     (Marks::REWARD, "★", Slot::Reward, "reward"),
+    (PENALTY, "▾", Slot::Bad, "penalty"),
     (Marks::ERROR, "✗", Slot::Invalid, "error"),
     (Marks::INVALID, "✗", Slot::Invalid, "invalid"),
     (Marks::STUCK, "≈", Slot::Stuck, "stuck"),
@@ -73,7 +87,7 @@ fn buckets(marks: &[StepMark], end: u32, columns: u16) -> Vec<Marks> {
     let mut out = vec![Marks::default(); usize::from(columns)];
     for mark in marks {
         if let Some(bucket) = out.get_mut(usize::from(column_of(mark.step.0, end, columns))) {
-            bucket.add(mark.marks);
+            bucket.add(marks_of(mark));
         }
     }
     out
@@ -86,7 +100,7 @@ fn legend(state: &State, watch: &Watch, area: Rect, buf: &mut Buffer) {
     let mut counts = [0usize; SIGNS.len()];
     for mark in &watch.marks {
         for (count, (sign, ..)) in counts.iter_mut().zip(SIGNS) {
-            *count += usize::from(mark.marks.has(*sign));
+            *count += usize::from(marks_of(mark).has(*sign));
         }
     }
     let mut spans = vec![Span::raw("   ")];
@@ -96,7 +110,7 @@ fn legend(state: &State, watch: &Watch, area: Rect, buf: &mut Buffer) {
         }
         let chosen = match watch.kind {
             Kind::All => true,
-            Kind::Reward => *mark == Marks::REWARD,
+            Kind::Reward => *mark == Marks::REWARD || *mark == PENALTY,
             Kind::Write => *mark == Marks::WRITE,
             Kind::Error => *mark == Marks::ERROR || *mark == Marks::INVALID,
         };
@@ -144,6 +158,20 @@ fn cost(watch: &Watch) -> String {
 mod tests {
     use super::*;
     use crate::tui::testing;
+
+    #[test]
+    fn a_penalty_is_no_reward() {
+        let mut mark = testing::mark(3);
+        assert!(marks_of(&mark).has(Marks::REWARD) && !marks_of(&mark).has(PENALTY));
+        mark.reward = -0.1;
+        assert!(marks_of(&mark).has(PENALTY) && !marks_of(&mark).has(Marks::REWARD));
+        let signs: Vec<&str> = SIGNS
+            .iter()
+            .filter(|(sign, ..)| marks_of(&mark).has(*sign))
+            .map(|(_, symbol, ..)| *symbol)
+            .collect();
+        assert_eq!(signs, ["▾", "▴"]);
+    }
 
     #[test]
     fn every_step_has_a_column_and_the_ends_are_the_ends() {

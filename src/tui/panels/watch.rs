@@ -10,7 +10,7 @@ use crate::tui::state::State;
 use crate::tui::theme::{Slot, Theme};
 use crate::tui::view;
 use crate::tui::watch::Watch;
-use crate::tui::widgets::text;
+use crate::tui::widgets::{found, text};
 
 pub(crate) fn draw(state: &State, area: Rect, buf: &mut Buffer) {
     let theme = &state.theme;
@@ -45,6 +45,9 @@ pub(crate) fn draw(state: &State, area: Rect, buf: &mut Buffer) {
             Pane::Memory => memory::draw(watch, inner, buf, theme),
             Pane::Actions => actions::draw(watch, inner, buf, theme),
             Pane::Scaffold | Pane::Timeline => scaffold::draw(watch, inner, buf, theme),
+        }
+        if let Some(search) = state.searched().filter(|_| *pane != Pane::Scaffold) {
+            found::mark(buf, inner, search, theme.matched());
         }
     }
     timeline::draw(state, watch, plan.timeline, buf);

@@ -235,6 +235,7 @@ fn a_search_counts_and_goes_round() {
     let place = |step| crate::tui::data::Place {
         episode: EpisodeNo(0),
         step: StepNo(step),
+        event: 0,
         what: "observation".into(),
     };
     let found = SearchNews::Found(vec![place(4), place(30), place(44)]);
@@ -294,6 +295,7 @@ fn states() -> Vec<State> {
         "?",
         ":",
         "/",
+        "F",
     ] {
         let mut state = testing::watching((160, 48), 60, 23);
         press(&mut state, keys);

@@ -2,10 +2,13 @@
 //!
 //! Owns the meaning of events and actions. What an effect does is the edge's business.
 
+mod filter;
+mod memory;
 mod news;
 mod overlays;
 mod panes;
 mod runs;
+mod search;
 mod settle;
 mod watch;
 

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{runs, use_theme, watch};
-use crate::tui::data::{ControlView, Data, Effect, LiveId, Opened, RunState, SearchNews, Timeline};
+use super::{filter, memory, runs, search, use_theme};
+use crate::tui::data::{ControlView, Data, Effect, LiveId, Opened, RunState, Timeline};
 use crate::tui::keymap::{Action, Place, Screen};
 use crate::tui::live::LiveRun;
 use crate::tui::overlay::Overlay;
@@ -114,7 +114,20 @@ pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
                 watch.memory.blame = Some(*blame);
             }
         }
-        Data::Search(news) => return search(state, news),
+        Data::Search(news) => return search::news(state, news),
+        Data::Filter(news) => filter::news(state, news),
+        Data::Heat { episode, upto, heat } => {
+            if let Some(watch) = watching(state, episode) {
+                watch.memory.heat = Some(heat);
+                watch.memory.heat_upto = upto;
+            }
+        }
+        Data::MemoryDiff(diff) => {
+            if let Some(watch) = watching(state, diff.wish.episode).filter(|watch| watch.memory.against.is_some()) {
+                watch.memory.diff = Some(*diff);
+            }
+        }
+        Data::OnDisk { root, files } => memory::on_disk(state, &root, &files),
         Data::Diff(diff) => {
             if let Some(watch) = &mut state.watch {
                 watch.scaffold.diff_scroll = Default::default();
@@ -274,31 +287,6 @@ fn opened(state: &mut State, opened: Opened) -> Vec<Effect> {
 fn timeline(state: &mut State, news: Timeline) -> Vec<Effect> {
     if let Some(watch) = &mut state.watch {
         watch.take_timeline(news);
-    }
-    Vec::new()
-}
-
-fn search(state: &mut State, news: SearchNews) -> Vec<Effect> {
-    let Some(open) = &mut state.watch else {
-        return Vec::new();
-    };
-    match news {
-        SearchNews::Progress(done, total) => open.search.progress = Some((done, total)),
-        SearchNews::Found(hits) => {
-            open.search.progress = None;
-            open.search.hits = hits;
-            open.search.at = None;
-            if open.search.hits.is_empty() {
-                let said = format!("`{}` is nowhere in the run", open.search.text);
-                state.say(Mood::Info, said);
-                return Vec::new();
-            }
-            return watch::hit(state, 1);
-        }
-        SearchNews::Failed(message) => {
-            open.search.progress = None;
-            state.say(Mood::Bad, message);
-        }
     }
     Vec::new()
 }

@@ -1,10 +1,8 @@
 //! Actions on what lies over the screen.
 
-use super::{act as act_below, load_theme, push, quit_now, runs, watch};
+use super::{act as act_below, filter, load_theme, push, quit_now, runs, search, watch};
 use crate::tui::data::{ControlRequest, Effect};
-use crate::tui::inspector::Part;
 use crate::tui::keymap::{Action, Screen};
-use crate::tui::layout;
 use crate::tui::overlay::{Command, Confirm, LineFor, Overlay, Picker, erase_word};
 use crate::tui::state::{Mood, State};
 use crate::types::StepNo;
@@ -17,7 +15,7 @@ pub(crate) fn picker_rows(size: (u16, u16)) -> usize {
 /// A letter is typed.
 pub(super) fn write(state: &mut State, c: char) -> Vec<Effect> {
     match state.overlays.last_mut() {
-        Some(Overlay::Help(picker) | Overlay::Palette(picker)) => {
+        Some(Overlay::Help(picker) | Overlay::Palette(picker) | Overlay::Steps(_, picker)) => {
             picker.filter.push(c);
             picker.scroll = Default::default();
         }
@@ -49,7 +47,7 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
         return close(state, &top);
     }
     let effects = match &mut top {
-        Overlay::Help(picker) | Overlay::Palette(picker) => {
+        Overlay::Help(picker) | Overlay::Palette(picker) | Overlay::Steps(_, picker) => {
             if action == Action::Accept {
                 return run(state, picker);
             }
@@ -99,23 +97,9 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
                     None => state.say(Mood::Info, if index == 0 { "the first turn" } else { "the last turn" }),
                 }
             } else {
-                let height = usize::from(layout::frame(state.size).body.height).saturating_sub(4);
-                let (document, scroll) = inspector.focused();
-                let len = document.len();
-                match action {
-                    Action::Up => scroll.scroll_by(-1, len, height),
-                    Action::Down => scroll.scroll_by(1, len, height),
-                    Action::PageUp => scroll.scroll_by(-(height as isize), len, height),
-                    Action::PageDown => scroll.scroll_by(height as isize, len, height),
-                    Action::Top => scroll.top = 0,
-                    Action::Bottom => scroll.top = len.saturating_sub(height),
-                    Action::Part => {
-                        inspector.part = match inspector.part {
-                            Part::Prompt => Part::Answer,
-                            Part::Answer => Part::Prompt,
-                        }
-                    }
-                    _ => {}
+                let searched = state.searched().map(str::to_owned);
+                if !inspector.act(action, state.size, searched.as_deref()) {
+                    state.say(Mood::Info, "not in the parts that are open; z opens all");
                 }
             }
             Vec::new()
@@ -210,7 +194,8 @@ fn accept_line(state: &mut State, purpose: LineFor, text: String) -> Vec<Effect>
         LineFor::Filter => Vec::new(),
         LineFor::Save if text.trim().is_empty() => Vec::new(),
         LineFor::Save => vec![Effect::SaveScreen(text.trim().to_owned())],
-        LineFor::Search => watch::search(state, text),
+        LineFor::Search => search::start(state, text),
+        LineFor::Stream => filter::accept(state, text),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Scrolling and opening inside the panes of the watch screen.
 
+use super::memory;
 use crate::tui::keymap::Action;
 use crate::tui::layout::{self, Pane};
 use crate::tui::panels::game;
@@ -32,7 +33,7 @@ pub(super) fn act(state: &mut State, action: Action) {
             }
         }
         Pane::Game => scroll(&mut watch.game.text, action, usize::MAX / 2, height),
-        Pane::Memory => memory(watch, action, inner),
+        Pane::Memory => memory_pane(watch, action, inner),
         Pane::Actions => actions(watch, action, height),
         Pane::Scaffold => scaffold(watch, action, inner),
         Pane::Timeline => {}
@@ -70,7 +71,19 @@ fn scroll(scroll: &mut Scroll, action: Action, len: usize, height: usize) {
     }
 }
 
-fn memory(watch: &mut Watch, action: Action, inner: ratatui::layout::Rect) {
+/// Moves the selected line of a file.
+fn select_line(scroll: &mut Scroll, action: Action, len: usize, height: usize) {
+    let page = height.saturating_sub(1).max(1) as isize;
+    match action {
+        Action::Up => scroll.select_by(-1, len, height),
+        Action::Down => scroll.select_by(1, len, height),
+        Action::PageUp => scroll.select_by(-page, len, height),
+        Action::PageDown => scroll.select_by(page, len, height),
+        _ => {}
+    }
+}
+
+fn memory_pane(watch: &mut Watch, action: Action, inner: ratatui::layout::Rect) {
     let Some(memory) = watch.memory_shown.clone() else {
         return;
     };
@@ -78,8 +91,18 @@ fn memory(watch: &mut Watch, action: Action, inner: ratatui::layout::Rect) {
     let (tree, _, text) = layout::tree_and_text(inner, rows.len());
     let (tree, text) = (usize::from(tree.height), usize::from(text.height));
     let pane = &mut watch.memory;
+    let pages = matches!(action, Action::PageUp | Action::PageDown);
+    if pane.against.is_some() && (pane.in_file || pages) {
+        let lines = pane.diff_text.document.len();
+        scroll(&mut pane.diff_text.scroll, action, lines, text);
+        return;
+    }
     let lines = pane.open.document.len();
-    if pane.in_file || matches!(action, Action::PageUp | Action::PageDown) {
+    if pane.in_file {
+        select_line(&mut pane.open.scroll, action, lines, text);
+        return;
+    }
+    if pages {
         scroll(&mut pane.open.scroll, action, lines, text);
         return;
     }
@@ -91,7 +114,11 @@ fn memory(watch: &mut Watch, action: Action, inner: ratatui::layout::Rect) {
                 match node.folder {
                     Some(open) => fold(&mut pane.folded, &node.path, open, action),
                     None if action == Action::Open => {
-                        pane.chosen = Some(node.path.clone());
+                        let path = node.path.clone();
+                        let row = memory::row_of_file(watch, &path);
+                        let pane = &mut watch.memory;
+                        pane.diff_text.scroll.top = row.unwrap_or(pane.diff_text.scroll.top);
+                        pane.chosen = Some(path);
                         pane.in_file = true;
                     }
                     None if action == Action::Fold => select_parent(&mut pane.tree, &rows, tree),
@@ -104,6 +131,9 @@ fn memory(watch: &mut Watch, action: Action, inner: ratatui::layout::Rect) {
     }
     if let Some(node) = rows.get(pane.tree.selected).filter(|node| node.folder.is_none()) {
         pane.chosen = Some(node.path.clone());
+        if pane.open_path_shown() == Some(node.path.as_str()) {
+            return;
+        }
         pane.open.scroll = Scroll::default();
     }
 }
@@ -189,10 +219,11 @@ fn actions(watch: &mut Watch, action: Action, height: usize) {
                 break;
             }
             left -= here + 1;
-            if !watch.go(watch.cursor.next()) {
+            let Some(after) = watch.beside(watch.cursor, true) else {
                 watch.actions.row = count - 1;
                 break;
-            }
+            };
+            watch.go(after);
         } else {
             let here = watch.actions.row as isize;
             if -left <= here {
@@ -200,7 +231,7 @@ fn actions(watch: &mut Watch, action: Action, height: usize) {
                 break;
             }
             left += here + 1;
-            let Some(before) = watch.cursor.previous() else {
+            let Some(before) = watch.beside(watch.cursor, false) else {
                 watch.actions.row = 0;
                 break;
             };

@@ -3,12 +3,14 @@
 //! Many events may come between two frames; what follows from them is done once, here.
 
 use super::watch::wanted_map;
+use super::{filter, memory};
 use crate::tui::data::Effect;
 use crate::tui::inspector;
 use crate::tui::keymap::Screen;
 use crate::tui::layout::{self, Pane};
 use crate::tui::overlay::Overlay;
 use crate::tui::panels;
+use crate::tui::panes::Wanted;
 use crate::tui::state::State;
 use crate::tui::stream;
 use crate::tui::theme::Theme;
@@ -16,6 +18,7 @@ use crate::tui::watch::Watch;
 use crate::tui::widgets::document::Document;
 use crate::tui::widgets::list::Scroll;
 use crate::tui::widgets::paint;
+use crate::types::Body;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -24,12 +27,24 @@ pub(crate) fn settle(state: &mut State) -> Vec<Effect> {
     let mut effects = Vec::new();
     follow(state, &mut effects);
     list(state, &mut effects);
+    effects.extend(memory::lookout(state));
+    memory::take_outside(state);
     let (memory_area, scaffold_area) = (state.inner(Pane::Memory), state.inner(Pane::Scaffold));
     if let Some(watch) = state.watch.as_deref_mut() {
         effects.extend(load(watch));
         show(watch);
+        effects.extend(filter::keep_up(watch));
+        select_row(watch);
         open_memory(watch, &state.theme, memory_area);
         effects.extend(blame(watch, memory_area));
+        if memory_area.height > 0 {
+            let rows = watch
+                .memory_shown
+                .as_ref()
+                .map_or(0, |memory| watch.memory.rows(memory).len());
+            let text = layout::tree_and_text(memory_area, rows).2;
+            effects.extend(memory::settle(watch, &state.theme, text));
+        }
         open_scaffold(watch, &state.theme, scaffold_area);
     }
     if let Some(wanted) = panels::game::wanted(state)
@@ -38,7 +53,7 @@ pub(crate) fn settle(state: &mut State) -> Vec<Effect> {
         effects.push(Effect::Picture(wanted));
     }
     if let Some(Overlay::Inspector(inspector)) = state.overlays.last_mut() {
-        fit_inspector(inspector, state.size);
+        inspector.fit(state.size);
     }
     effects
 }
@@ -140,6 +155,34 @@ fn show(watch: &mut Watch) {
     }
 }
 
+/// Selects the row that the cursor went after, once its step is here.
+fn select_row(watch: &mut Watch) {
+    let Some((step, wanted)) = watch.actions.wanted.clone() else {
+        return;
+    };
+    if step != watch.cursor {
+        watch.actions.wanted = None;
+        return;
+    }
+    let Some(record) = watch.record(step).cloned() else {
+        return;
+    };
+    let event = match &wanted {
+        Wanted::Event(event) => Some(*event),
+        Wanted::Write(path) => record.events.iter().position(|body| match body {
+            Body::MemoryOp { op } => op.changes.iter().any(|change| change.path == *path),
+            Body::HumanEdited { changes } => changes.iter().any(|change| change.path == *path),
+            _ => false,
+        }),
+    };
+    let rows = stream::rows_of(watch, step);
+    let row = rows
+        .iter()
+        .position(|placed| placed.event.is_some() && placed.event == event);
+    watch.actions.row = row.unwrap_or(0);
+    watch.actions.wanted = None;
+}
+
 fn open_memory(watch: &mut Watch, theme: &Theme, inner: ratatui::layout::Rect) {
     let Some(memory) = watch.memory_shown.clone() else {
         return;
@@ -190,8 +233,11 @@ fn open_memory(watch: &mut Watch, theme: &Theme, inner: ratatui::layout::Rect) {
             pane.open.scroll.top = pane.open.scroll.top.min(row);
         }
     }
-    let most = pane.open.document.len().saturating_sub(height);
-    pane.open.scroll.top = pane.open.scroll.top.min(most);
+    let len = pane.open.document.len();
+    pane.open.scroll.selected = pane.open.scroll.selected.min(len.saturating_sub(1));
+    memory::select_wanted(watch, std::path::Path::new(&path), height);
+    let pane = &mut watch.memory;
+    pane.open.scroll.top = pane.open.scroll.top.min(len.saturating_sub(height));
 }
 
 /// Asks who wrote the open file, once its text is settled.
@@ -236,22 +282,4 @@ fn open_scaffold(watch: &mut Watch, theme: &Theme, inner: ratatui::layout::Rect)
         .diff_scroll
         .top
         .min(lines.saturating_sub(usize::from(inner.height)));
-}
-
-fn fit_inspector(inspector: &mut crate::tui::inspector::Inspector, size: (u16, u16)) {
-    let areas = inspector::areas(layout::frame(size).body);
-    if let Some(at) = inspector.newest.take() {
-        let area = layout::shrink(areas[0]);
-        inspector.prompt.fit(usize::from(area.width));
-        inspector.scroll[0].top = inspector.prompt.row_of(at);
-    }
-    for (part, (document, scroll)) in [&mut inspector.prompt, &mut inspector.answer]
-        .into_iter()
-        .zip(&mut inspector.scroll)
-        .enumerate()
-    {
-        let area = layout::shrink(areas[part]);
-        document.fit(usize::from(area.width));
-        scroll.top = scroll.top.min(document.len().saturating_sub(usize::from(area.height)));
-    }
 }

@@ -1,18 +1,16 @@
 //! Actions on the watch screen.
 
-use super::overlays;
+use super::{filter, memory, overlays, panes, search};
 use crate::tui::data::{ControlRequest, ControlView, Effect};
-use crate::tui::inspector::Inspector;
+use crate::tui::inspector::{Inspector, Reveal};
 use crate::tui::keymap::{Action, Kind};
 use crate::tui::layout::Pane;
 use crate::tui::overlay::{LineFor, LinePrompt, Overlay};
 use crate::tui::panes::GameView;
 use crate::tui::state::{Mood, State};
 use crate::tui::stream;
-use crate::tui::watch::{Search, Speed, Watch};
+use crate::tui::watch::{Speed, Watch};
 use crate::types::{EpisodeNo, StepNo};
-
-use super::panes;
 
 pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
     let live = state.plays_live();
@@ -33,6 +31,7 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
             watch.go(end);
             watch.follow = !watch.finished;
         }
+        Action::EventBy(by) if watch.filtering.is_some() => return filter::go(state, by > 0),
         Action::EventBy(by) => match watch.event(by > 0) {
             Some(step) => {
                 watch.playing = false;
@@ -102,8 +101,15 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
             let purpose = LineFor::Search;
             state.overlays.push(Overlay::Line(LinePrompt { purpose, text }));
         }
-        Action::HitBy(by) => return hit(state, by),
+        Action::HitBy(by) => return search::hit(state, by),
+        Action::Filter => filter::ask(state),
+        Action::ClearFilter => return filter::clear(state),
+        Action::Back if watch.focus == Pane::Actions && watch.filtering.is_some() && !watch.zoom => {
+            return filter::clear(state);
+        }
         Action::Back => back(watch),
+        Action::MemoryDiff | Action::Mark | Action::OnlyThis | Action::Readers => return memory::act(state, action),
+        Action::Open if watch.focus == Pane::Memory && watch.memory.in_file => return memory::act(state, action),
         Action::Open if watch.focus == Pane::Actions => open_turn(state),
         other => panes::act(state, other),
     }
@@ -134,6 +140,11 @@ fn focus(watch: &mut Watch, by: isize) {
 fn back(watch: &mut Watch) {
     match watch.focus {
         Pane::Memory if watch.memory.in_file => watch.memory.in_file = false,
+        Pane::Memory if watch.memory.against.is_some() => {
+            watch.memory.against = None;
+            watch.memory.diff = None;
+            watch.memory.diff_asked = None;
+        }
         Pane::Memory if watch.memory.chosen.is_some() => watch.memory.chosen = None,
         Pane::Scaffold if watch.scaffold.diff.is_some() => watch.scaffold.diff = None,
         Pane::Scaffold if watch.scaffold.in_file => watch.scaffold.in_file = false,
@@ -248,61 +259,6 @@ fn diff(watch: &mut Watch) -> Vec<Effect> {
     vec![Effect::Diff { against }]
 }
 
-/// Starts a search; an empty text ends the last one.
-pub(super) fn search(state: &mut State, text: String) -> Vec<Effect> {
-    let Some(watch) = &mut state.watch else {
-        return Vec::new();
-    };
-    let text = text.trim().to_owned();
-    watch.search = Search {
-        progress: (!text.is_empty()).then_some((0, 0)),
-        text: text.clone(),
-        ..Search::default()
-    };
-    if text.is_empty() {
-        vec![Effect::CancelSearch]
-    } else {
-        vec![Effect::Search {
-            path: watch.path.clone(),
-            text,
-        }]
-    }
-}
-
-/// Goes to a place that was found. The first time to the nearest one from the cursor on.
-pub(super) fn hit(state: &mut State, by: i32) -> Vec<Effect> {
-    let Some(watch) = &mut state.watch else {
-        return Vec::new();
-    };
-    let here = (watch.episode, watch.cursor);
-    let hits = &watch.search.hits;
-    let count = hits.len() as i64;
-    if count == 0 {
-        return Vec::new();
-    }
-    let at = match watch.search.at {
-        Some(at) => (at as i64 + i64::from(by)).rem_euclid(count) as usize,
-        None => hits.partition_point(|hit| (hit.episode, hit.step) < here) % hits.len(),
-    };
-    watch.search.at = Some(at);
-    let place = hits[at].clone();
-    watch.follow = false;
-    watch.playing = false;
-    let said = format!("{} of {count}: step {}, {}", at + 1, place.step, place.what);
-    let effects = if place.episode == watch.episode {
-        watch.go(place.step);
-        Vec::new()
-    } else {
-        vec![Effect::Open {
-            path: watch.path.clone(),
-            episode: place.episode,
-            step: Some(place.step),
-        }]
-    };
-    state.say(Mood::Info, said);
-    effects
-}
-
 fn open_turn(state: &mut State) {
     let Some(watch) = &state.watch else {
         return;
@@ -310,11 +266,18 @@ fn open_turn(state: &mut State) {
     let Some(record) = watch.record(watch.cursor).cloned() else {
         return;
     };
-    let rows = stream::rows(&record);
+    let rows = stream::rows_of(watch, watch.cursor);
     let row = rows.get(watch.actions.row.min(rows.len().saturating_sub(1)));
     let index = row.and_then(|row| row.turn).unwrap_or(0);
+    // From a place that was found straight to the text.
+    let found = watch.search.current();
+    let found = found.filter(|hit| hit.step == watch.cursor && row.is_some_and(|row| row.event == Some(hit.event)));
+    let found = found.map(|_| Reveal::Found(watch.search.text.clone()));
     match Inspector::open(watch.episode, &record, index, &state.theme, &vocabulary()) {
-        Some(inspector) => overlays::inspect(state, inspector),
+        Some(mut inspector) => {
+            inspector.reveal = found.or(inspector.reveal);
+            overlays::inspect(state, inspector);
+        }
         None => state.say(Mood::Info, "no model was asked in this step"),
     }
 }
@@ -360,7 +323,7 @@ pub(super) fn copied(watch: &Watch) -> Option<String> {
         }
         Pane::Scaffold => watch.meta.scaffold.files.get(watch.scaffold.path.as_ref()?).cloned(),
         Pane::Actions => {
-            let rows = stream::rows(record);
+            let rows = stream::rows_of(watch, watch.cursor);
             let turn = rows.get(watch.actions.row)?.turn?;
             let turn = record.turns().nth(turn)?;
             Some(format!("{}{}", turn.prompt, turn.response))

@@ -71,6 +71,17 @@ impl Document {
         next.saturating_sub(1)
     }
 
+    /// The first byte of a row.
+    pub(crate) fn start_of_row(&self, row: usize) -> usize {
+        self.rows.get(row).map_or(self.text.len(), |row| row.start)
+    }
+
+    /// The text of a row.
+    pub(crate) fn row_text(&self, row: usize) -> &str {
+        let range = self.rows.get(row).cloned().unwrap_or_default();
+        self.text.get(range).unwrap_or_default()
+    }
+
     /// The row that holds a byte.
     pub(crate) fn row_of(&self, at: usize) -> usize {
         self.rows.partition_point(|row| row.start <= at).saturating_sub(1)

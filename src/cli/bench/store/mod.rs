@@ -13,7 +13,8 @@ use anyhow::{Context, bail};
 use self::stopwatch::Stopwatch;
 use self::synthetic::{Player, Style};
 use super::Figure;
-use crate::store::Writer;
+use crate::jobs::Cancel;
+use crate::store::{Reader, Writer};
 use crate::types::{Event, RunMeta};
 
 /// Measures the run file.
@@ -78,6 +79,7 @@ pub(super) fn measure(args: &Args) -> anyhow::Result<Vec<Figure>> {
         ));
         figures.push(Figure::new("reference run: commits", all.rate(), "steps/s"));
         figures.extend(probed(&path, "reference run: ")?);
+        figures.extend(searched(&path)?);
     }
     let path = folder.join("long.db");
     let long = write(&path, Player::new(Style::Short).take(args.steps as usize).map(Ok))?;
@@ -91,6 +93,39 @@ pub(super) fn measure(args: &Args) -> anyhow::Result<Vec<Figure>> {
     ));
     figures.push(Figure::new("long run: slowest commit", long.slowest, "ms"));
     figures.extend(probed(&path, "long run: ")?);
+    Ok(figures)
+}
+
+/// How long a search of the whole run takes: for a text that is nowhere, for one that is in every
+/// prompt, and until a search that is cancelled at once has ended.
+fn searched(path: &Path) -> anyhow::Result<Vec<Figure>> {
+    let reader = Reader::open(path)?;
+    let mut worst = 0f64;
+    let mut figures = Vec::new();
+    for (name, text) in [
+        ("nowhere", "xylophone"),
+        ("in some steps", "zombie"),
+        ("everywhere", "memory"),
+    ] {
+        let start = Stopwatch::start();
+        let hits = reader.search(text, &Cancel::new(), &mut |_| {})?;
+        let ms = start.wall();
+        worst = worst.max(ms);
+        figures.push(Figure::new(format!("search, a text that is {name}"), ms, "ms"));
+        figures.push(Figure::new(format!("search, hits {name}"), hits.len() as f64, ""));
+    }
+    figures.push(Figure::new("search_ms", worst, "ms").at_most(1000.0));
+    let cancel = Cancel::new();
+    let from_here = cancel.clone();
+    let cancelled = std::thread::scope(|scope| {
+        let search = scope.spawn(|| Reader::open(path)?.search("memory", &cancel, &mut |_| {}));
+        std::thread::sleep(std::time::Duration::from_millis(40));
+        let start = Stopwatch::start();
+        from_here.cancel();
+        let _ = search.join();
+        start.wall()
+    });
+    figures.push(Figure::new("search, until a cancelled one has ended", cancelled, "ms").at_most(100.0));
     Ok(figures)
 }
 
