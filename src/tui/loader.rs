@@ -13,6 +13,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
 use super::blame::{Fold, Survey};
 use super::data::{Data, Effect, Event, FilterNews, LoadRequest, MemoryView, Opened, Timeline};
+use super::rules::Rules;
 use super::filter::{self, Filter};
 use super::memory_diff::{self, DiffWish};
 use super::track::Track;
@@ -220,8 +221,10 @@ impl Loader {
             Ok((open, timeline)) => {
                 let meta = Arc::new(open.reader.meta().clone());
                 self.open = Some(open);
+                let rules = Arc::new(Rules::of(&meta));
                 self.send(Data::Opened(Box::new(Opened {
                     path,
+                    rules,
                     meta,
                     timeline,
                     step,

@@ -6,7 +6,7 @@
 use super::state::Mood;
 use super::watch::Watch;
 use crate::store::StepMark;
-use crate::types::{ActionBy, Body, LiveTurn, MemoryOp, Phase, StepNo, StepOutcome, StepRecord, Turn};
+use crate::types::{ActionBy, Body, LiveTurn, MemoryChange, MemoryOp, Phase, StepNo, StepOutcome, StepRecord, Turn};
 
 /// Rows of a live answer that show at most.
 pub(crate) const LIVE_ROWS: usize = 8;
@@ -35,6 +35,8 @@ pub(crate) enum Row<'a> {
     },
     /// A reward.
     Reward(StepOutcome),
+    /// What a person did.
+    Person(String),
     /// Anything else that was noted.
     Notice(Mood, String),
     /// A model call under way.
@@ -138,7 +140,9 @@ pub(crate) fn rows<'a>(record: &'a StepRecord) -> Vec<Placed<'a>> {
                 }
             }
             other => {
-                if let Some((mood, text)) = notice(other) {
+                if let Some(said) = person(other) {
+                    push(Row::Person(said), None, last);
+                } else if let Some((mood, text)) = notice(other) {
                     push(Row::Notice(mood, text), None, last);
                 }
             }
@@ -170,6 +174,25 @@ fn alone(step: StepNo, row: Row<'_>) -> Placed<'_> {
     }
 }
 
+/// What a person did, in words.
+fn person(body: &Body) -> Option<String> {
+    Some(match body {
+        Body::HumanEdited { changes } => {
+            let edit = |change: &MemoryChange| match (change.before_digest, change.after_digest) {
+                (None, _) => format!("made {}", change.path),
+                (_, None) => format!("removed {}", change.path),
+                _ => format!("edited {}", change.path),
+            };
+            let edits: Vec<String> = changes.iter().map(edit).collect();
+            format!("a person {}", edits.join(", "))
+        }
+        Body::HumanSaid { text } => format!("a person says: {text}"),
+        Body::HumanActed { action } => format!("a person chose {action}"),
+        Body::Controlled { control } => format!("{control} by a person"),
+        _ => return None,
+    })
+}
+
 /// What an event other than turns, operations and actions has to say.
 fn notice(body: &Body) -> Option<(Mood, String)> {
     let said = match body {
@@ -199,13 +222,6 @@ fn notice(body: &Body) -> Option<(Mood, String)> {
         }
         Body::WorldFailed { message } => (Mood::Bad, format!("world failed: {message}")),
         Body::Annotated { text } => (Mood::Info, text.clone()),
-        Body::HumanEdited { changes } => {
-            let paths: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
-            (Mood::Info, format!("a person edited {}", paths.join(", ")))
-        }
-        Body::HumanSaid { text } => (Mood::Info, format!("a person says: {text}")),
-        Body::HumanActed { action } => (Mood::Info, format!("a person chose {action}")),
-        Body::Controlled { control } => (Mood::Info, format!("{control} by a person")),
         Body::AdapterChanged { adapter } => (Mood::Info, format!("adapter: {}", adapter.as_deref().unwrap_or("none"))),
         Body::EpisodeAttempt { attempt } => (Mood::Info, format!("attempt {attempt}")),
         Body::EpisodeResumed { step } => (Mood::Info, format!("resumed at step {step}")),

@@ -184,6 +184,11 @@ fn content(row: &Row<'_>, columns: u16, theme: &Theme) -> (Line<'static>, Line<'
             );
             (left, right)
         }
+        Row::Person(said) => {
+            let said = text::clean(text::head(said, 400)).into_owned();
+            let style = theme.style(Slot::Human);
+            (Line::styled(format!("◆ {said}"), style), Line::default())
+        }
         Row::Notice(mood, said) => {
             let (sign, slot) = match mood {
                 Mood::Good => ("✓", Slot::Good),

@@ -10,6 +10,7 @@ mod panes;
 mod runs;
 mod search;
 mod settle;
+mod take_over;
 mod watch;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};

@@ -1,6 +1,6 @@
 //! Actions on the watch screen.
 
-use super::{filter, memory, overlays, panes, search};
+use super::{filter, memory, overlays, panes, search, take_over};
 use crate::tui::data::{ControlRequest, ControlView, Effect};
 use crate::tui::inspector::{Inspector, Reveal};
 use crate::tui::keymap::{Action, Kind};
@@ -11,6 +11,7 @@ use crate::tui::state::{Mood, State};
 use crate::tui::stream;
 use crate::tui::watch::{Speed, Watch};
 use crate::types::{EpisodeNo, StepNo};
+use std::sync::Arc;
 
 pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
     let live = state.plays_live();
@@ -54,6 +55,8 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
                 _ => vec![Effect::Control(id, ControlRequest::Pause)],
             };
         }
+        Action::TakeOver => return take_over::open(state),
+        Action::EditMemory => return take_over::edit_open(state),
         Action::OneStep if live => return vec![Effect::Control(id, ControlRequest::Step)],
         Action::PlayPause => {
             watch.playing = !watch.playing;
@@ -273,7 +276,7 @@ fn open_turn(state: &mut State) {
     let found = watch.search.current();
     let found = found.filter(|hit| hit.step == watch.cursor && row.is_some_and(|row| row.event == Some(hit.event)));
     let found = found.map(|_| Reveal::Found(watch.search.text.clone()));
-    match Inspector::open(watch.episode, &record, index, &state.theme, &vocabulary()) {
+    match Inspector::open(watch.episode, &record, index, &state.theme, &watch.rules.vocabulary) {
         Some(mut inspector) => {
             inspector.reveal = found.or(inspector.reveal);
             overlays::inspect(state, inspector);
@@ -285,7 +288,8 @@ fn open_turn(state: &mut State) {
 /// The turn before or after one, in its step or the nearest other one that is loaded.
 pub(super) fn inspect_beside(state: &mut State, inspector: &Inspector, by: i32) -> Option<Inspector> {
     let watch = state.watch.as_mut()?;
-    let open = |record, index| Inspector::open(inspector.episode, record, index, &state.theme, &vocabulary());
+    let (theme, rules) = (&state.theme, Arc::clone(&watch.rules));
+    let open = |record, index| Inspector::open(inspector.episode, record, index, theme, &rules.vocabulary);
     if let Some(index) = inspector
         .index
         .checked_add_signed(by as isize)
@@ -305,11 +309,6 @@ pub(super) fn inspect_beside(state: &mut State, inspector: &Inspector, by: i32) 
             return open(&record, if by > 0 { 0 } else { count - 1 });
         }
     }
-}
-
-/// Operations that are highlighted.
-pub(crate) fn vocabulary() -> Vec<crate::protocol::OpSyntax> {
-    crate::memory::ops().iter().map(|op| op.syntax).collect()
 }
 
 /// What `Y` copies: what the focused pane shows.
