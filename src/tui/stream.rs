@@ -3,6 +3,8 @@
 //! Owns the order and meaning of rows. Must not know colours or columns; only rows that are
 //! visible are ever built.
 
+use serde_json::Value;
+
 use super::state::Mood;
 use super::watch::Watch;
 use crate::store::StepMark;
@@ -37,6 +39,8 @@ pub(crate) enum Row<'a> {
     Reward(StepOutcome),
     /// What a person did.
     Person(String),
+    /// What changed in the state of the scaffold's script: how many values, and which.
+    Script(usize, String),
     /// Anything else that was noted.
     Notice(Mood, String),
     /// A model call under way.
@@ -134,7 +138,12 @@ pub(crate) fn rows<'a>(record: &'a StepRecord) -> Vec<Placed<'a>> {
                 None,
                 last,
             ),
-            Body::StepFinished { .. } => {
+            Body::StepFinished { state_patch, .. } => {
+                let changes = state_patch.as_ref().map(script_changes).unwrap_or_default();
+                if !changes.is_empty() {
+                    let said: Vec<String> = changes.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+                    push(Row::Script(changes.len(), said.join(" · ")), None, last);
+                }
                 if let Some(outcome) = outcome.filter(|outcome| outcome.reward != 0.0) {
                     push(Row::Reward(outcome), None, last);
                 }
@@ -172,6 +181,15 @@ fn alone(step: StepNo, row: Row<'_>) -> Placed<'_> {
         turn: None,
         row,
     }
+}
+
+/// What a step changed in the state of the scaffold's script: names, and what they hold now.
+pub(crate) fn script_changes(patch: &Value) -> Vec<(String, String)> {
+    let set = patch.get("set").and_then(Value::as_object);
+    let set = set.into_iter().flatten().map(|(name, value)| (name.clone(), value.to_string()));
+    let unset = patch.get("unset").and_then(Value::as_array);
+    let unset = unset.into_iter().flatten().filter_map(Value::as_str);
+    set.chain(unset.map(|name| (name.to_owned(), "gone".to_owned()))).collect()
 }
 
 /// What a person did, in words.

@@ -1,17 +1,22 @@
 //! Actions on the watch screen.
 
+use std::sync::Arc;
+
 use super::{filter, memory, overlays, panes, search, take_over};
 use crate::tui::data::{ControlRequest, ControlView, Effect};
 use crate::tui::inspector::{Inspector, Reveal};
 use crate::tui::keymap::{Action, Kind};
 use crate::tui::layout::Pane;
-use crate::tui::overlay::{LineFor, LinePrompt, Overlay};
+use crate::tui::overlay::{Command, Entry, LineFor, LinePrompt, Overlay, Picker};
 use crate::tui::panes::GameView;
 use crate::tui::state::{Mood, State};
 use crate::tui::stream;
 use crate::tui::watch::{Speed, Watch};
-use crate::types::{EpisodeNo, StepNo};
-use std::sync::Arc;
+use crate::tui::widgets::text;
+use crate::types::{Body, EpisodeNo, StepNo, StepRecord};
+
+/// Bytes of a value that a list shows.
+const MOST_SHOWN: usize = 2000;
 
 pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
     let live = state.plays_live();
@@ -271,6 +276,12 @@ fn open_turn(state: &mut State) {
     };
     let rows = stream::rows_of(watch, watch.cursor);
     let row = rows.get(watch.actions.row.min(rows.len().saturating_sub(1)));
+    if let Some(row) = row
+        && matches!(row.row, stream::Row::Script(..))
+    {
+        open_script(state, &record);
+        return;
+    }
     let index = row.and_then(|row| row.turn).unwrap_or(0);
     // From a place that was found straight to the text.
     let found = watch.search.current();
@@ -283,6 +294,23 @@ fn open_turn(state: &mut State) {
         }
         None => state.say(Mood::Info, "no model was asked in this step"),
     }
+}
+
+/// Lists what the step changed in the state of the scaffold's script.
+fn open_script(state: &mut State, record: &StepRecord) {
+    let changes = record.events.iter().find_map(|body| match body {
+        Body::StepFinished { state_patch, .. } => state_patch.as_ref().map(stream::script_changes),
+        _ => None,
+    });
+    let entries = changes.into_iter().flatten().map(|(name, value)| Entry {
+        place: "",
+        keys: text::clean(&name).into_owned(),
+        help: text::clean(text::head(&value, MOST_SHOWN)).into_owned(),
+        command: Command::GoTo(record.step),
+    });
+    let picker = Picker::of_entries(entries.collect());
+    let title = format!("What step {} changed in the script's state", record.step);
+    state.overlays.push(Overlay::Steps(title, picker));
 }
 
 /// The turn before or after one, in its step or the nearest other one that is loaded.
