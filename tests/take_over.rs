@@ -96,7 +96,7 @@ fn a_person_plays_edits_and_speaks_and_the_record_has_all_of_it() {
         screen.contains("your move") && screen.lines().all(|line| line.chars().count() <= 80)
     });
     terminal.resize(160, 48);
-    terminal.wait_for("Scaffold");
+    terminal.wait_for("Actions · all steps");
     terminal.send("\x1a");
     terminal.wait_until("the shell's screen", |screen| !screen.contains("your move"));
     let status = std::process::Command::new("kill")
@@ -109,7 +109,7 @@ fn a_person_plays_edits_and_speaks_and_the_record_has_all_of_it() {
     terminal.send("\x1b");
     terminal.wait_for("lets it go on");
     terminal.send(" ");
-    terminal.wait_until("the end", |screen| screen.contains("40 of 40"));
+    terminal.wait_until("the end", |screen| screen.contains("40 of 40") && screen.contains("replay"));
     terminal.send("q");
     assert!(terminal.wait_exit().success());
     assert!(terminal.is_restored());
@@ -182,6 +182,7 @@ fn an_episode_that_ends_while_the_panel_is_open_says_so() {
     terminal.wait_for("nothing more can be played");
     terminal.send("\x1b");
     terminal.wait_until("no panel", |screen| !screen.contains("Take over ─"));
+    terminal.wait_for("replay");
     terminal.send("t");
     terminal.wait_for("this run is over");
     terminal.send("q");

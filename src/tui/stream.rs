@@ -183,13 +183,17 @@ fn alone(step: StepNo, row: Row<'_>) -> Placed<'_> {
     }
 }
 
-/// What a step changed in the state of the scaffold's script: names, and what they hold now.
+/// What a step changed in the state of the scaffold's script: names, and what they hold now, the
+/// shortest first.
 pub(crate) fn script_changes(patch: &Value) -> Vec<(String, String)> {
     let set = patch.get("set").and_then(Value::as_object);
     let set = set.into_iter().flatten().map(|(name, value)| (name.clone(), value.to_string()));
     let unset = patch.get("unset").and_then(Value::as_array);
     let unset = unset.into_iter().flatten().filter_map(Value::as_str);
-    set.chain(unset.map(|name| (name.to_owned(), "gone".to_owned()))).collect()
+    let mut changes: Vec<_> = set.chain(unset.map(|name| (name.to_owned(), "gone".to_owned()))).collect();
+    // Long ones hide what comes after them.
+    changes.sort_by_key(|(_, value)| value.len());
+    changes
 }
 
 /// What a person did, in words.

@@ -107,7 +107,7 @@ fn filter_line(state: &State, panel: &TakeOver) -> Line<'static> {
     let mark = Span::styled("› ", theme.bold(Slot::Accent));
     if panel.walks {
         let key = state.keymap.shown(Place::TakeOver, Action::Toggle);
-        let said = format!("arrows walk; {key} chooses from the list");
+        let said = format!("arrows walk; {key} for the list");
         return Line::from(vec![mark, Span::styled(said, theme.bold(Slot::Accent))]);
     }
     if panel.filter.is_empty() {

@@ -194,6 +194,37 @@ fn what_is_said_waits_until_it_went_out() {
 }
 
 #[test]
+fn what_a_scaffold_does_reads_well_in_the_stream() {
+    let mut state = testing::watching((160, 48), 60, 23);
+    let mut record = testing::record(23);
+    let mut kept = record.events.iter_mut().filter_map(|body| match body {
+        Body::MemoryOp { op } => Some(op),
+        _ => None,
+    });
+    let op = kept.next().unwrap();
+    (op.op, op.by) = ("UPKEEP".into(), crate::types::Author::Scaffold);
+    op.args = vec!["map.txt".into()];
+    record.events.push(Body::ActionRejected {
+        raw: "Sleep".into(),
+        reason: "not while a zombie is near".into(),
+    });
+    record.events.push(Body::HookFailed {
+        hook: "after_log".into(),
+        message: "hooks.star:12:3: no such key".into(),
+    });
+    let watch = state.watch.as_mut().unwrap();
+    watch.records.put(StepNo(23), std::sync::Arc::new(record), StepNo(23));
+    let screen = text(&state);
+    for words in [
+        "UPKEEP map.txt by the scaffold",
+        "✗ rejected `Sleep`: not while a zombie is near",
+        "✗ hook after_log failed: hooks.star:12:3",
+    ] {
+        assert!(screen.contains(words), "{words}:\n{screen}");
+    }
+}
+
+#[test]
 fn the_script_of_a_scaffold_shows_what_it_changed() {
     let mut state = testing::watching((160, 48), 60, 23);
     let mut record = testing::record(23);
