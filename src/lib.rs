@@ -27,7 +27,7 @@
 //! | module | its one job |
 //! |---|---|
 //! | [`types`] | plain data: ids, [`types::Frame`], [`types::MemoryChange`], [`types::Turn`], the one stream of [`types::Event`]s |
-//! | [`config`] | where things are: the workspace and its folders |
+//! | [`config`] | where things are, and how a person wants them: the workspace, `config.toml` |
 //! | [`jobs`] | background work as such: cancelling |
 //! | [`protocol`] | the tags: parse and print, tolerant of what models write; grammars; making text safe to show |
 //! | [`mod@env`] | [`env::World`] and the registry of worlds; [`env::crafter`], native |
@@ -51,7 +51,8 @@
 //!
 //! A world: its folder in [`mod@env`] and one line in [`env::open`]. A memory operation: its file and one line in
 //! [`memory::ops`]. A model back end: its file and one line in [`llm::open`]. A verb: its file in `cli` and one line
-//! in the table there. A key: one line in the table of the screen's keymap.
+//! in the table there. A key: one line in the table of the screen's keymap, and a name for its action. An option of
+//! `config.toml`: one line in its table and its field.
 
 pub mod agent;
 pub mod analysis;

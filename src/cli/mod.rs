@@ -5,6 +5,7 @@
 mod bench;
 mod blame;
 mod completions;
+mod config;
 mod doctor;
 mod env;
 mod export;
@@ -72,6 +73,8 @@ verbs! {
     Scaffold => scaffold,
     /// Fetch, list, describe and measure models
     Model => model,
+    /// Show, check and explain the settings and keys
+    Config => config,
     /// Run a world by itself
     Env => env,
     /// Measure the program on this machine

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::watch;
+use super::{config, watch};
 use crate::config::Workspace;
 use crate::tui::{self, Open, Start};
 use crate::types::{EpisodeNo, StepNo};
@@ -19,7 +19,7 @@ pub(super) struct Args {
     /// Step to begin with
     #[arg(long)]
     step: Option<u32>,
-    /// Colours: name or path of a theme (dark, light, colorblind, monochrome, or your own)
+    /// Colours: name or path of a theme [default: theme of config.toml, dark]
     #[arg(long)]
     theme: Option<String>,
 }
@@ -28,14 +28,16 @@ pub(super) struct Args {
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     // A file that cannot be read is said before the screen is taken.
     crate::store::Reader::open(&args.run)?;
+    let workspace = Workspace::find()?;
+    let settings = config::for_screen(&workspace, args.theme)?;
     let farewell = tui::run(Start {
-        workspace: Workspace::find()?,
+        workspace,
         open: Open::Replay {
             path: args.run,
             episode: EpisodeNo(args.episode),
             step: args.step.map(StepNo),
         },
-        theme: args.theme,
+        settings,
     })?;
     watch::say(&farewell)
 }

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use super::plan::ModelArgs;
 use super::run::follow;
 use crate::agent;
-use crate::config::Workspace;
+use crate::config::{Settings, Workspace};
 use crate::store::Reader;
 
 /// Arguments of `automem resume`.
@@ -35,7 +35,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let meta = reader.meta().clone();
     drop(reader);
     let workspace = Workspace::find()?;
-    let options = args.model_options.options(&workspace, meta.workers, meta.exact);
+    let settings = Settings::load(&workspace)?.settings;
+    let options = args
+        .model_options
+        .options(&workspace, &settings.run, meta.workers, meta.exact);
     let Some(spec) = args.model.or_else(|| agent::spec_of(&meta.model)) else {
         anyhow::bail!(
             "the run was played by `{}` ({}), which is not found by its name; give it with --model",

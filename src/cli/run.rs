@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use super::{interrupt, output, plan::PlanArgs, progress};
 use crate::agent::{self, AgentError, RunHandle, RunReport};
+use crate::config::{Settings, Workspace};
 use crate::types::EndReason;
 
 /// Arguments of `automem run`.
@@ -18,7 +19,9 @@ pub(super) struct Args {
 
 /// Plays.
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let plan = args.plan.plan()?;
+    let workspace = Workspace::find()?;
+    let settings = Settings::load(&workspace)?.settings;
+    let plan = args.plan.plan(&workspace, &settings.run)?;
     match agent::start(plan) {
         Ok(handle) => follow(handle, args.json),
         Err(error @ AgentError::Plan { .. }) => {

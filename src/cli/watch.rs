@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::{output, plan::PlanArgs};
+use super::{config, output, plan::PlanArgs};
 use crate::agent::{self, AgentError};
 use crate::config::Workspace;
 use crate::tui::{self, Farewell, Open, Start};
@@ -12,7 +12,7 @@ use crate::tui::{self, Farewell, Open, Start};
 pub(super) struct Args {
     #[command(flatten)]
     plan: PlanArgs,
-    /// Colours: name or path of a theme (dark, light, colorblind, monochrome, or your own)
+    /// Colours: name or path of a theme [default: theme of config.toml, dark]
     #[arg(long)]
     theme: Option<String>,
 }
@@ -24,8 +24,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
         return Err(tui::TuiError::NoTerminal.into());
     }
-    let mut plan = args.plan.plan()?;
-    let (model, pace) = tui::paced(plan.model);
+    let workspace = Workspace::find()?;
+    let settings = config::for_screen(&workspace, args.theme)?;
+    let mut plan = args.plan.plan(&workspace, &settings.run)?;
+    let (model, pace) = tui::paced(plan.model, settings.scripted.step_ms);
     plan.model = model;
     let handle = match agent::start(plan) {
         Ok(handle) => handle,
@@ -36,32 +38,37 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Err(error) => return Err(error.into()),
     };
     let farewell = tui::run(Start {
-        workspace: Workspace::find()?,
+        workspace,
         open: Open::Live(handle, pace),
-        theme: args.theme,
+        settings,
     })?;
     say(&farewell)
 }
 
 /// The list of runs, for `automem` without a verb.
 pub(super) fn runs() -> anyhow::Result<ExitCode> {
+    let workspace = Workspace::find()?;
+    let settings = config::for_screen(&workspace, None)?;
     let farewell = tui::run(Start {
-        workspace: Workspace::find()?,
+        workspace,
         open: Open::Runs,
-        theme: None,
+        settings,
     })?;
     say(&farewell)
 }
 
 /// What is left to say when the screen is gone.
 pub(super) fn say(farewell: &Farewell) -> anyhow::Result<ExitCode> {
-    if let Some(run) = &farewell.run {
+    for (run, open) in &farewell.runs {
         let run = run.display();
         let mut text = format!("{run}\nwatch it again: automem replay {run}\n");
-        if farewell.open {
+        if *open {
             text.push_str(&format!("go on with it:  automem resume {run}\n"));
         }
         output::print_text(&text)?;
     }
-    Ok(ExitCode::SUCCESS)
+    match &farewell.problem {
+        Some(problem) => anyhow::bail!("{problem}"),
+        None => Ok(ExitCode::SUCCESS),
+    }
 }

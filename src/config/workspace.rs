@@ -72,6 +72,11 @@ impl Workspace {
         self.root.join("models")
     }
 
+    /// Where deleted runs lie until the session ends.
+    pub fn trash_dir(&self) -> PathBuf {
+        self.root.join("trash")
+    }
+
     /// The registry of runs, proposals and decisions.
     pub fn database(&self) -> PathBuf {
         self.root.join("workspace.db")

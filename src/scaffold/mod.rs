@@ -12,7 +12,6 @@ mod error;
 pub mod hooks;
 mod library;
 mod manifest;
-mod position;
 mod resolve;
 mod templates;
 mod upkeep;
@@ -39,6 +38,7 @@ pub use vocabulary::{CustomOp, Entry};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::config::position;
 use crate::types::{Digest, MemoryFiles, ScaffoldRef};
 
 /// Name of the manifest inside a scaffold's folder.

@@ -99,6 +99,22 @@ impl Registry {
             .map_err(|error| StoreError::sqlite(&self.database, &error))
     }
 
+    /// Whether a run was registered.
+    ///
+    /// # Errors
+    /// When the registry cannot be read.
+    pub(super) fn knows(&self, path: &Path) -> Result<bool, StoreError> {
+        let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        self.conn
+            .query_row(
+                "SELECT count(*) FROM runs WHERE path = ?1",
+                [whole.to_string_lossy()],
+                |row| row.get::<_, i64>(0),
+            )
+            .map(|count| count > 0)
+            .map_err(|error| StoreError::sqlite(&self.database, &error))
+    }
+
     /// Forgets a run; its file stays.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ use super::data::Event;
 use super::pictures::{self, probe};
 use super::terminal;
 use super::theme::Depth;
+use crate::config::Pictures;
 
 /// What this terminal can do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,28 +38,24 @@ pub enum PicturesFound {
 pub const LEAST_SIZE: (u16, u16) = super::layout::LEAST;
 
 /// Finds out. Takes two seconds where the terminal does not answer.
-pub fn abilities() -> Abilities {
+pub fn abilities(setting: Pictures) -> Abilities {
     let is_terminal = terminal::is_terminal();
     let depth = Depth::detect();
     Abilities {
         is_terminal,
         size: if is_terminal { term::size().ok() } else { None },
         depth,
-        pictures: pictures_found(is_terminal, depth),
+        pictures: pictures_found(setting, is_terminal, depth),
     }
 }
 
-fn pictures_found(is_terminal: bool, depth: Depth) -> PicturesFound {
-    let wish = pictures::wish();
-    let choice = match pictures::choice(&wish) {
-        Ok(choice) => choice,
-        Err(wrong) => return PicturesFound::NotAsked(format!("AUTOMEM_PICTURES: {wrong}")),
-    };
+fn pictures_found(setting: Pictures, is_terminal: bool, depth: Depth) -> PicturesFound {
+    let choice = pictures::wish(setting);
     if let pictures::Choice::Wire(wire) = choice {
         return PicturesFound::By(wire.name());
     }
     if choice != pictures::Choice::Auto {
-        return PicturesFound::NotAsked(format!("AUTOMEM_PICTURES={wish}"));
+        return PicturesFound::NotAsked("the settings choose another way".to_owned());
     }
     if !is_terminal {
         return PicturesFound::NotAsked("this is not a terminal".to_owned());

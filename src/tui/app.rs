@@ -6,7 +6,7 @@ use std::io::{Stdout, Write as _};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Sender, after, bounded, never, select};
+use crossbeam_channel::{Receiver, Select, Sender, TryRecvError, bounded};
 use ratatui::Terminal;
 use ratatui::backend::{Backend, CrosstermBackend};
 use ratatui::buffer::Buffer;
@@ -22,7 +22,7 @@ use super::state::{Mood, State};
 use super::{TuiError, panels, terminal, update, view};
 
 /// Time between two frames at least.
-const FRAME: Duration = Duration::from_millis(16);
+pub(super) const FRAME: Duration = Duration::from_millis(16);
 /// Events that are taken in before the screen is drawn.
 const BATCH: usize = 4096;
 /// Events that may wait.
@@ -127,34 +127,54 @@ pub(super) fn run(
             }
             continue;
         }
-        let wake = match (draw_at, tick) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
-        let timer = wake.map_or_else(never, |at| after(at.saturating_duration_since(now)));
-        let mut batch = Vec::new();
-        select! {
-            recv(events) -> event => match event {
-                Ok(event) => batch.push(event),
-                Err(_) => return Ok(()),
-            },
-            recv(edge.live()) -> event => match event {
-                Ok(event) => batch.push(Event::Live(event)),
-                Err(_) => batch.push(edge.live_ended()),
-            },
-            recv(timer) -> _ => {}
-        }
-        batch.extend(events.try_iter().take(BATCH));
-        batch.extend(edge.live().try_iter().take(BATCH).map(Event::Live));
-        if tick.is_some_and(|at| at <= Instant::now()) {
+        let wake = [draw_at, tick, edge.count_at()].into_iter().flatten().min();
+        wait(events, edge, wake);
+        let due = tick.is_some_and(|at| at <= Instant::now());
+        if due {
             tick = None;
-            batch.push(Event::Tick);
         }
-        for event in batch {
-            if matches!(event, Event::Data(Data::Started { .. })) {
-                edge.adopt();
-            }
-            effects.extend(update::update(state, event));
+        match take_in(state, edge, events, due) {
+            Some(more) => effects.extend(more),
+            None => return Ok(()),
+        }
+    }
+}
+
+/// Takes in everything that waits; `None` when nothing will come any more.
+pub(super) fn take_in(state: &mut State, edge: &mut Edge, events: &Receiver<Event>, tick: bool) -> Option<Vec<Effect>> {
+    let mut batch = Vec::new();
+    for _ in 0..BATCH {
+        match events.try_recv() {
+            Ok(event) => batch.push(event),
+            Err(TryRecvError::Empty) => break,
+            Err(TryRecvError::Disconnected) => return None,
+        }
+    }
+    batch.extend(edge.news(BATCH));
+    if tick {
+        batch.push(Event::Tick);
+    }
+    let mut effects = Vec::new();
+    for event in batch {
+        if matches!(event, Event::Data(Data::Started { .. })) {
+            edge.adopt();
+        }
+        effects.extend(update::update(state, event));
+    }
+    Some(effects)
+}
+
+/// Waits until there is news or it is time.
+pub(super) fn wait(events: &Receiver<Event>, edge: &Edge, wake: Option<Instant>) {
+    let mut select = Select::new();
+    select.recv(events);
+    for feed in edge.feeds() {
+        select.recv(feed);
+    }
+    match wake {
+        Some(at) => drop(select.ready_deadline(at)),
+        None => {
+            select.ready();
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Measures of the screen for `automem bench tui`: what a frame costs, and that nothing is drawn
-//! when nothing changed.
+//! Measures of the screen for `automem bench tui`: what a frame costs, that nothing is drawn when
+//! nothing changed, and what is drawn while many episodes play.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -8,13 +8,15 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::app::Canvas;
-use super::data::{Data, Effect, Event, Opened};
+use super::app::{self, Canvas};
+use super::data::{ControlRequest, Data, Effect, Event, Opened, StartRequest};
+use super::edge::Edge;
 use super::keymap::Screen;
 use super::loader;
-use super::state::State;
+use super::state::{Mood, State};
 use super::theme::{Depth, Theme};
 use super::{TuiError, update};
+use crate::config::{Settings, Workspace};
 use crate::store::Reader;
 use crate::types::{EpisodeNo, StepNo};
 
@@ -112,6 +114,104 @@ pub fn measure(run: &Path, time: Duration) -> Result<Figures, TuiError> {
         idle_frames,
         burst_frames: canvas.frames - before,
     })
+}
+
+/// What was measured while several episodes played.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Crowd {
+    /// Frames that were drawn a second.
+    pub frames_per_s: f64,
+    /// Milliseconds of work for a frame (events taken in, state settled, drawn): all but the slowest
+    /// twentieth take less.
+    pub frame_p95_ms: f64,
+    /// Steps a second that all episodes made together.
+    pub steps_per_s: f64,
+}
+
+/// Plays so many scripted episodes at once, unpaced, with one of them on the screen, for about the
+/// given time.
+///
+/// # Errors
+/// When the run cannot be started or read.
+pub fn crowd(workspace: &Workspace, episodes: u32, time: Duration) -> Result<Crowd, TuiError> {
+    let settings = Settings::default();
+    let theme = Theme::load("dark", Depth::True)?;
+    let (sender, events) = app::queue();
+    let mut state = State::new(SIZE, theme, Screen::Runs);
+    let mut edge = Edge::new(workspace.clone(), settings.clone(), sender, None).map_err(TuiError::Terminal)?;
+    let Ok(terminal) = Terminal::new(TestBackend::new(SIZE.0, SIZE.1));
+    let mut canvas = Canvas::new(terminal);
+    let mut effects = vec![Effect::Start(StartRequest {
+        world: settings.run.env,
+        scaffold: settings.run.scaffold,
+        model: "scripted".to_owned(),
+        seeds: format!("1..{episodes}"),
+        max_steps: 1_000_000,
+        workers: episodes,
+        show: true,
+    })];
+    let mut drawn = Instant::now();
+    let (mut work, mut frames, mut counting) = (Duration::ZERO, Vec::new(), None);
+    let mut paced = true;
+    loop {
+        let began = Instant::now();
+        if let Some(live) = state.live.as_ref().filter(|_| std::mem::take(&mut paced)) {
+            effects.push(Effect::Control(live.id, ControlRequest::Pace(0)));
+        } else if state.live.is_none() {
+            paced = true;
+        }
+        effects.extend(update::settle(&mut state));
+        let meta = state.watch.as_ref().map(|watch| std::sync::Arc::clone(&watch.meta));
+        for effect in std::mem::take(&mut effects) {
+            edge.carry_out(effect, meta.as_ref());
+        }
+        if state.redraw && drawn + app::FRAME <= began {
+            draw(&mut canvas, &mut state);
+            drawn = Instant::now();
+            work += began.elapsed();
+            if state.screen == Screen::Watch {
+                counting.get_or_insert((drawn, steps_of(&state)));
+                frames.push(work.as_secs_f64() * 1000.0);
+            }
+            work = Duration::ZERO;
+        } else {
+            work += began.elapsed();
+        }
+        let over = counting.is_some_and(|(since, _)| since.elapsed() >= time);
+        if over || state.live.as_ref().is_some_and(|live| live.is_over()) {
+            break;
+        }
+        app::wait(&events, &edge, Some((drawn + app::FRAME).max(Instant::now())));
+        let began = Instant::now();
+        effects.extend(app::take_in(&mut state, &mut edge, &events, false).unwrap_or_default());
+        work += began.elapsed();
+        if let Some(message) = state.message.as_ref().filter(|message| message.mood == Mood::Bad) {
+            return Err(TuiError::Terminal(std::io::Error::other(message.text.clone())));
+        }
+    }
+    let (since, before) = counting.unwrap_or((drawn, 0));
+    let seconds = since.elapsed().as_secs_f64().max(0.001);
+    let steps = steps_of(&state) - before;
+    drop(events);
+    let (handles, _) = edge.close();
+    for handle in handles {
+        handle.controls.abort();
+        handle.wait()?;
+    }
+    let count = frames.len();
+    frames.sort_by(f64::total_cmp);
+    Ok(Crowd {
+        frames_per_s: count as f64 / seconds,
+        frame_p95_ms: frames.get(count * 95 / 100).copied().unwrap_or(0.0),
+        steps_per_s: f64::from(steps) / seconds,
+    })
+}
+
+fn steps_of(state: &State) -> u32 {
+    let live = state.live.iter();
+    live.flat_map(|live| live.episodes.values())
+        .map(|episode| episode.steps)
+        .sum()
 }
 
 fn take(state: &mut State, data: Vec<Data>) {

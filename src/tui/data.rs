@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use ratatui::crossterm::event::KeyEvent;
 
+pub(crate) use super::entries::{Here, RunEntry, RunState, StartRequest};
 use super::pictures::{Graphics, Ready, Wanted};
 use super::theme::{Depth, Theme};
 use crate::store::{FileState, StepMark};
@@ -25,10 +26,12 @@ pub(crate) enum Event {
     Resize(u16, u16),
     /// The replay goes on.
     Tick,
-    /// The run that this process plays goes on.
-    Live(RunEvent),
-    /// The agent's state changed.
-    Control(ControlView),
+    /// A run that this process plays goes on.
+    Live(LiveId, RunEvent),
+    /// The state of an agent changed.
+    Control(LiveId, ControlView),
+    /// Steps a second of the episodes that this process plays.
+    Rates(Vec<(LiveId, EpisodeNo, f64)>),
     /// What the terminal can show besides text, once it said so.
     Graphics(Option<Graphics>),
     /// Something that was asked for is here.
@@ -40,6 +43,10 @@ pub(crate) enum Event {
     /// The program goes on after it was suspended.
     Resumed,
 }
+
+/// A run of this process, by the order in which they were started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct LiveId(pub(crate) u32);
 
 /// How the agent that this process runs is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,12 +64,12 @@ pub(crate) enum ControlView {
 /// What came from the loader, from a job or from the edge.
 #[derive(Debug, Clone)]
 pub(crate) enum Data {
-    /// The list of runs, and the models that are here.
+    /// The list of runs, and what runs can be started with.
     Runs {
         /// Runs.
         entries: Vec<RunEntry>,
-        /// Names of models.
-        models: Vec<String>,
+        /// What is here.
+        here: Here,
     },
     /// A run was opened.
     Opened(Box<Opened>),
@@ -96,11 +103,37 @@ pub(crate) enum Data {
     Diff(Box<ScaffoldDiff>),
     /// A run of this process was started.
     Started {
+        /// Its number.
+        id: LiveId,
         /// Its file.
         path: PathBuf,
         /// The player is a program, so that it is slowed down to be watched.
         paced: bool,
+        /// It shall be shown at once.
+        show: bool,
     },
+    /// A run could not be started: cause and next step.
+    StartFailed(String),
+    /// A run went to the trash.
+    Deleted {
+        /// Where it was.
+        path: PathBuf,
+        /// How many can be brought back.
+        deleted: usize,
+    },
+    /// A run came back from the trash.
+    Restored {
+        /// Where it is.
+        path: PathBuf,
+        /// How many more can be brought back.
+        deleted: usize,
+    },
+    /// A run was taken off the list; its file stays.
+    Forgotten(PathBuf),
+    /// Deleted runs that a session which broke off left behind.
+    Leftovers(Vec<PathBuf>),
+    /// They were brought back or removed.
+    LeftoversDone(String),
     /// A run that shall be shown.
     Show(PathBuf),
     /// Progress of a long job.
@@ -188,10 +221,27 @@ pub(crate) enum Effect {
         /// Name of the other.
         against: Option<String>,
     },
-    /// Steer the agent.
-    Control(ControlRequest),
+    /// Steer an agent.
+    Control(LiveId, ControlRequest),
     /// Start something new.
     Start(StartRequest),
+    /// Go on with a run that was interrupted.
+    Resume(PathBuf),
+    /// Put a run into the trash.
+    Delete(PathBuf),
+    /// Forget a run that lies elsewhere; its file stays.
+    Forget(PathBuf),
+    /// Bring the run back that was deleted last.
+    Undo,
+    /// Look for deleted runs that a session which broke off left behind.
+    LookForLeftovers,
+    /// Bring them back, or remove them for good.
+    Leftovers {
+        /// Bring them back.
+        restore: bool,
+    },
+    /// Let a run go that was open.
+    Close(PathBuf),
     /// Fetch the model, then start the run.
     PullModel(StartRequest),
     /// Open a run that is shipped with the program.
@@ -228,19 +278,10 @@ pub(crate) enum ControlRequest {
     Step,
     /// Milliseconds a step takes at least; 0 lets it run.
     Pace(u64),
+    /// End every episode after its step; the run is over.
+    Stop,
     /// Leave at once; what was committed stays, and the run can be resumed.
     Leave,
-}
-
-/// A run to start.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct StartRequest {
-    /// Model.
-    pub(crate) model: String,
-    /// Scaffold.
-    pub(crate) scaffold: String,
-    /// Seed.
-    pub(crate) seed: u64,
 }
 
 /// What the cursor needs and is not there yet.
@@ -423,57 +464,6 @@ pub(crate) struct BlameLine {
     pub(crate) by: char,
     /// How often it was read since.
     pub(crate) reads: usize,
-}
-
-/// A line of the list of runs.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct RunEntry {
-    /// Its file.
-    pub(crate) path: PathBuf,
-    /// When it began, RFC 3339; empty when unknown.
-    pub(crate) created: String,
-    /// World.
-    pub(crate) world: String,
-    /// Scaffold.
-    pub(crate) scaffold: String,
-    /// Model.
-    pub(crate) model: String,
-    /// False for a program that plays.
-    pub(crate) is_llm: bool,
-    /// Its episodes.
-    pub(crate) episodes: Vec<EpisodeSummary>,
-    /// Steps an episode may take.
-    pub(crate) max_steps: u32,
-    /// How it stands.
-    pub(crate) state: RunState,
-}
-
-/// How a run stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum RunState {
-    /// This process plays it.
-    Running,
-    /// This process plays it and it waits.
-    Paused,
-    /// It is complete.
-    Done,
-    /// Its file has no end: another process plays it, or it was interrupted.
-    Open,
-    /// It cannot be read.
-    Broken(String),
-}
-
-impl RunState {
-    /// The word in the list.
-    pub(crate) fn word(&self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Paused => "paused",
-            Self::Done => "done",
-            Self::Open => "open",
-            Self::Broken(_) => "broken",
-        }
-    }
 }
 
 /// News of a search.

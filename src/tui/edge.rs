@@ -2,35 +2,37 @@
 //! clipboard on behalf of the screen is called from here.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
-use crossbeam_channel::{Receiver, Sender, never};
+use crossbeam_channel::{Receiver, Sender};
 
-use super::data::{ControlRequest, ControlView, Data, Effect, Event, StartRequest};
+use super::data::{Data, Effect, Event, LiveId, StartRequest};
 use super::jobs;
 use super::loader::{self, Request};
-use super::pace::Pace;
 use super::pictures::{Wanted, encode};
+use super::playing::{Played, Playing};
 use super::theme::Themes;
-use crate::agent::{ControlState, RunHandle};
-use crate::config::Workspace;
+use crate::agent::RunHandle;
+use crate::config::{Settings, Workspace};
 use crate::jobs::Cancel;
-use crate::store::Registry;
+use crate::store::{Leftover, Registry, Trash};
 use crate::types::{Event as RunEvent, RunMeta};
-
-/// A run under way and how fast a program plays it.
-pub(super) type Playing = (RunHandle, Option<Pace>);
 
 /// Carries out effects.
 pub(super) struct Edge {
     workspace: Workspace,
+    settings: Settings,
     events: Sender<Event>,
     loader: Sender<Request>,
     pictures: Option<encode::Desk>,
-    playing: Option<Playing>,
-    /// Where a job leaves the run it started.
-    started: Arc<Mutex<Option<Playing>>>,
-    live: Receiver<RunEvent>,
+    played: Played,
+    /// The number of the next run.
+    next: LiveId,
+    /// Where jobs leave the runs they started.
+    started: Arc<Mutex<Vec<(LiveId, Playing)>>>,
+    trash: Arc<Mutex<Trash>>,
+    leftovers: Arc<Mutex<Vec<Leftover>>>,
     search: Cancel,
     pull: Cancel,
 }
@@ -54,38 +56,51 @@ pub(super) enum Left {
 
 impl Edge {
     /// Starts the loader.
-    pub(super) fn new(workspace: Workspace, events: Sender<Event>, playing: Option<Playing>) -> std::io::Result<Self> {
-        let live = playing.as_ref().map_or_else(never, |(handle, _)| handle.events.clone());
+    pub(super) fn new(
+        workspace: Workspace,
+        settings: Settings,
+        events: Sender<Event>,
+        playing: Option<Playing>,
+    ) -> std::io::Result<Self> {
+        let mut played = Played::new();
+        if let Some(playing) = playing {
+            played.add(LiveId(0), playing);
+        }
         Ok(Self {
             loader: loader::spawn(events.clone())?,
             pictures: None,
+            trash: Arc::new(Mutex::new(Trash::new(&workspace))),
+            leftovers: Arc::default(),
             workspace,
+            settings,
             events,
-            playing,
+            played,
+            next: LiveId(1),
             started: Arc::default(),
-            live,
             search: Cancel::new(),
             pull: Cancel::new(),
         })
     }
 
-    /// What the run of this process tells.
-    pub(super) fn live(&self) -> &Receiver<RunEvent> {
-        &self.live
+    /// Where the runs of this process tell their news.
+    pub(super) fn feeds(&self) -> impl Iterator<Item = &Receiver<RunEvent>> {
+        self.played.feeds()
     }
 
-    /// The run's news have ended: it is over.
-    pub(super) fn live_ended(&mut self) -> Event {
-        self.live = never();
-        Event::Control(ControlView::Finished)
+    /// What they have told, up to so many events of each.
+    pub(super) fn news(&mut self, most: usize) -> Vec<Event> {
+        self.played.news(most)
     }
 
-    /// A job started a run: from now on its news are heard. An earlier one that is over is let go.
+    /// When their speed is to be told next.
+    pub(super) fn count_at(&self) -> Option<Instant> {
+        self.played.count_at()
+    }
+
+    /// Jobs started runs: from now on their news are heard.
     pub(super) fn adopt(&mut self) {
-        let started = self.started.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(playing) = started {
-            self.live = playing.0.events.clone();
-            self.playing = Some(playing);
+        for (id, playing) in locked(&self.started).drain(..) {
+            self.played.add(id, playing);
         }
     }
 
@@ -127,8 +142,45 @@ impl Edge {
                 let themes = Themes::of(&self.workspace);
                 jobs::spawn(&self.events, move |_| jobs::theme(&themes, &request));
             }
-            Effect::Control(request) => self.control(request),
+            Effect::Control(id, request) => {
+                if let Some(view) = self.played.control(id, request) {
+                    let _ = self.events.try_send(Event::Control(id, view));
+                }
+            }
             Effect::Start(request) => self.start(request),
+            Effect::Resume(path) => {
+                let (workspace, settings) = (self.workspace.clone(), self.settings.clone());
+                self.play(false, true, move || jobs::resume(&workspace, &settings, &path));
+            }
+            Effect::Delete(path) => {
+                let (workspace, trash) = (self.workspace.clone(), Arc::clone(&self.trash));
+                jobs::spawn(&self.events, move |_| {
+                    jobs::delete(&workspace, &mut locked(&trash), path)
+                });
+            }
+            Effect::Forget(path) => {
+                let workspace = self.workspace.clone();
+                jobs::spawn(&self.events, move |_| jobs::forget(&workspace, &path));
+            }
+            Effect::Undo => {
+                let trash = Arc::clone(&self.trash);
+                jobs::spawn(&self.events, move |_| jobs::undo(&mut locked(&trash)));
+            }
+            Effect::LookForLeftovers => {
+                let (workspace, leftovers) = (self.workspace.clone(), Arc::clone(&self.leftovers));
+                jobs::spawn(&self.events, move |_| {
+                    let mut found = locked(&leftovers);
+                    *found = Trash::leftovers(&workspace);
+                    Data::Leftovers(found.iter().map(|item| item.run().to_owned()).collect())
+                });
+            }
+            Effect::Leftovers { restore } => {
+                let leftovers = Arc::clone(&self.leftovers);
+                jobs::spawn(&self.events, move |_| {
+                    jobs::leftovers(std::mem::take(&mut *locked(&leftovers)), restore)
+                });
+            }
+            Effect::Close(path) => self.ask(Request::Close { path }),
             Effect::PullModel(request) => {
                 let (workspace, cancel) = (self.workspace.clone(), self.pull.clone());
                 jobs::spawn(&self.events, move |events| {
@@ -167,50 +219,43 @@ impl Edge {
         });
     }
 
-    fn control(&mut self, request: ControlRequest) {
-        let Some((handle, pace)) = &self.playing else {
-            return;
-        };
-        let controls = &handle.controls;
-        match request {
-            ControlRequest::Pause => controls.pause(),
-            ControlRequest::Resume => controls.resume(),
-            ControlRequest::Step => controls.step(),
-            ControlRequest::Leave => controls.abort(),
-            ControlRequest::Pace(ms) => {
-                if let Some(pace) = pace {
-                    pace.set(ms);
-                }
-            }
-        }
-        let view = match controls.state() {
-            ControlState::Running => ControlView::Running,
-            ControlState::Paused => ControlView::Paused,
-            ControlState::Stopping => ControlView::Stopping,
-            ControlState::Finished => ControlView::Finished,
-        };
-        let _ = self.events.try_send(Event::Control(view));
+    fn start(&mut self, request: StartRequest) {
+        let (workspace, settings) = (self.workspace.clone(), self.settings.clone());
+        let show = request.show;
+        self.play(show, show, move || jobs::start(&workspace, &settings, &request));
     }
 
-    fn start(&mut self, request: StartRequest) {
-        let (workspace, started) = (self.workspace.clone(), Arc::clone(&self.started));
-        jobs::spawn(&self.events, move |_| match jobs::start(&workspace, &request) {
+    /// Has a job start a run.
+    fn play(&mut self, show: bool, keep_pace: bool, start: impl FnOnce() -> anyhow::Result<Playing> + Send + 'static) {
+        let started = Arc::clone(&self.started);
+        let id = self.next;
+        self.next = LiveId(id.0 + 1);
+        jobs::spawn(&self.events, move |_| match start() {
             Ok(playing) => {
                 let path = playing.0.run.clone();
                 let paced = playing.1.is_some();
-                *started.lock().unwrap_or_else(PoisonError::into_inner) = Some(playing);
-                Data::Started { path, paced }
+                if let Some(pace) = playing.1.as_ref().filter(|_| !keep_pace) {
+                    pace.set(0);
+                }
+                locked(&started).push((id, playing));
+                Data::Started { id, path, paced, show }
             }
-            Err(error) => Data::Failed(format!("{error:#}")),
+            Err(error) => Data::StartFailed(format!("{error:#}")),
         });
     }
 
-    /// Lets everything go; gives the run that was played last, whose worker may still be closing
-    /// its record.
-    pub(super) fn close(mut self) -> Option<RunHandle> {
+    /// Lets everything go and removes for good what was deleted; gives the runs that were played,
+    /// whose workers may still be closing their records, and what could not be removed.
+    pub(super) fn close(mut self) -> (Vec<RunHandle>, Option<String>) {
         self.search.cancel();
         self.pull.cancel();
-        self.live = never();
-        self.playing.take().map(|(handle, _)| handle)
+        self.adopt();
+        let emptied = locked(&self.trash).empty();
+        (self.played.into_handles(), emptied.err().map(|error| error.to_string()))
     }
+}
+
+/// A panic elsewhere leaves plain values behind: they are still good.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

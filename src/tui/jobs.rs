@@ -1,26 +1,28 @@
 //! Jobs of the edge, each on a thread of its own: list runs, search, start a run, fetch a model,
 //! compare scaffolds. They report as events and never touch the screen.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
 
 use super::data::{
-    Data, DiffLine, Event, Place, RunEntry, RunState, ScaffoldDiff, SearchNews, StartRequest, ThemeRequest,
+    Data, DiffLine, Event, Here, Place, RunEntry, RunState, ScaffoldDiff, SearchNews, StartRequest, ThemeRequest,
 };
-use super::pace::{Pace, paced};
+use super::pace::paced;
+use super::playing::Playing;
 use super::theme::{ThemeError, Themes};
-use crate::agent::{self, RunHandle, RunPlan};
-use crate::config::Workspace;
+use crate::agent::{self, RunPlan};
+use crate::config::{Settings, Workspace};
+use crate::env;
 use crate::jobs::Cancel;
 use crate::llm::{ModelOptions, catalog, pull};
 use crate::scaffold::{self, LineTag, Scaffold};
-use crate::store::{Reader, Registry};
-use crate::types::{Sampling, ScaffoldRef};
+use crate::store::{Leftover, Reader, Registry, StoreError, Trash};
+use crate::types::{Sampling, ScaffoldRef, Seeds};
 
-/// Steps an episode takes that is started here.
-const STEPS: u32 = 500;
+/// How long a run that ended may take to be closed.
+const CLOSING: Duration = Duration::from_secs(4);
 /// Time between two reports of progress.
 const REPORT: Duration = Duration::from_millis(100);
 
@@ -42,20 +44,31 @@ pub(super) fn spawn(events: &Sender<Event>, work: impl FnOnce(&Sender<Event>) ->
     }
 }
 
-/// All runs of the workspace, and the models that are there.
+/// All runs of the workspace, and what runs can be started with.
 pub(super) fn list(workspace: &Workspace) -> Data {
-    let models = catalog::names(&workspace.models_dir());
+    let scaffolds = Scaffold::list(workspace).into_iter().filter_map(|known| {
+        let scaffold = Scaffold::named(&known.name, workspace).ok()?;
+        Some((known.name, scaffold.manifest().env.clone()))
+    });
+    let here = Here {
+        models: catalog::names(&workspace.models_dir()),
+        worlds: env::WORLDS.iter().map(|&name| name.to_owned()).collect(),
+        scaffolds: scaffolds.collect(),
+        last: last_start(workspace),
+    };
+    let folder = std::path::absolute(workspace.runs_dir()).unwrap_or_else(|_| workspace.runs_dir());
     let listed = Registry::open(workspace).and_then(|registry| registry.runs());
     match listed {
         Ok(runs) => Data::Runs {
-            entries: runs.into_iter().map(entry).collect(),
-            models,
+            entries: runs.into_iter().map(|run| entry(run, &folder)).collect(),
+            here,
         },
         Err(error) => Data::Failed(error.to_string()),
     }
 }
 
-fn entry(run: crate::store::ListedRun) -> RunEntry {
+fn entry(run: crate::store::ListedRun, folder: &Path) -> RunEntry {
+    let elsewhere = run.path.parent() != Some(folder);
     match run.content {
         Ok(content) => RunEntry {
             path: run.path,
@@ -65,6 +78,8 @@ fn entry(run: crate::store::ListedRun) -> RunEntry {
             model: content.meta.model.name,
             is_llm: content.meta.model.is_llm,
             episodes: content.episodes,
+            planned: content.meta.seeds.len(),
+            elsewhere,
             max_steps: content.meta.max_steps,
             state: match (content.finished, content.live) {
                 (true, _) => RunState::Done,
@@ -80,6 +95,8 @@ fn entry(run: crate::store::ListedRun) -> RunEntry {
             model: String::new(),
             is_llm: true,
             episodes: Vec::new(),
+            planned: 0,
+            elsewhere,
             max_steps: 0,
             state: RunState::Broken(error.to_string()),
         },
@@ -139,30 +156,133 @@ pub(super) fn search(path: PathBuf, text: &str, cancel: &Cancel, events: &Sender
     })
 }
 
-/// Starts a run in the workspace.
+/// Starts a run in the workspace, and remembers how.
 ///
 /// # Errors
 /// Cause and next step, in words.
-pub(super) fn start(workspace: &Workspace, request: &StartRequest) -> anyhow::Result<(RunHandle, Option<Pace>)> {
-    let world = "crafter";
+pub(super) fn start(workspace: &Workspace, settings: &Settings, request: &StartRequest) -> anyhow::Result<Playing> {
+    let seeds: Seeds = request.seeds.parse().map_err(anyhow::Error::msg)?;
     let scaffold = Scaffold::named(&request.scaffold, workspace)?;
     let options = ModelOptions {
-        slots: Some(2),
+        slots: Some(request.workers.saturating_mul(2)),
+        threads: settings.run.threads,
+        context: settings.run.context,
         ..ModelOptions::in_workspace(workspace)
     };
-    let (model, pace) = paced(agent::open_model(&request.model, world, &options)?);
+    let model = agent::open_model(&request.model, &request.world, &options)?;
+    let (model, pace) = paced(model, settings.scripted.step_ms);
     let plan = RunPlan {
-        world: world.to_owned(),
-        out: fresh_name(workspace, &request.scaffold),
+        world: request.world.clone(),
+        out: fresh_name(workspace, &scaffold.manifest().name),
         scaffold,
         model,
-        seeds: vec![request.seed],
-        max_steps: STEPS,
-        workers: 1,
+        seeds: seeds.0,
+        max_steps: request.max_steps,
+        workers: request.workers,
         sampling: Sampling::default(),
         exact: false,
     };
-    Ok((agent::start(plan)?, pace))
+    let handle = agent::start(plan)?;
+    // A run that plays is worth more than what the dialog would show next time.
+    if let Ok(text) = serde_json::to_vec_pretty(request) {
+        let _ = std::fs::write(last_start_file(workspace), text);
+    }
+    Ok((handle, pace))
+}
+
+fn last_start_file(workspace: &Workspace) -> PathBuf {
+    workspace.root().join("last-start.json")
+}
+
+/// What was started last; `None` when nobody knows, which is no fault.
+fn last_start(workspace: &Workspace) -> Option<StartRequest> {
+    serde_json::from_slice(&std::fs::read(last_start_file(workspace)).ok()?).ok()
+}
+
+/// Goes on with a run that was interrupted.
+///
+/// # Errors
+/// Cause and next step, in words.
+pub(super) fn resume(workspace: &Workspace, settings: &Settings, path: &Path) -> anyhow::Result<Playing> {
+    let meta = Reader::open(path)?.meta().clone();
+    let spec = agent::spec_of(&meta.model).ok_or_else(|| {
+        anyhow::anyhow!(
+            "the run was played by `{}` ({}), which is not found by its name; `automem resume {} --model` takes it",
+            meta.model.name,
+            meta.model.backend,
+            path.display()
+        )
+    })?;
+    let options = ModelOptions {
+        slots: Some(meta.workers.saturating_mul(2)),
+        threads: settings.run.threads,
+        context: settings.run.context,
+        exact: meta.exact,
+        ..ModelOptions::in_workspace(workspace)
+    };
+    let (model, pace) = paced(
+        agent::open_model(&spec, &meta.world.name, &options)?,
+        settings.scripted.step_ms,
+    );
+    Ok((agent::resume(path, model)?, pace))
+}
+
+/// Puts a run into the trash. One whose file is gone already is only taken off the list.
+pub(super) fn delete(workspace: &Workspace, trash: &mut Trash, path: PathBuf) -> Data {
+    let memory = agent::memory_folder(&path);
+    let began = Instant::now();
+    let put = loop {
+        match trash.put(&path, std::slice::from_ref(&memory)) {
+            // A run that has just ended is still being closed.
+            Err(StoreError::Busy { .. }) if began.elapsed() < CLOSING => std::thread::sleep(REPORT),
+            other => break other,
+        }
+    };
+    match put {
+        Ok(()) => Data::Deleted {
+            path,
+            deleted: trash.len(),
+        },
+        Err(StoreError::NotFound { .. }) => forget(workspace, &path),
+        Err(error) => Data::Failed(error.to_string()),
+    }
+}
+
+/// Takes a run off the list; its file stays.
+pub(super) fn forget(workspace: &Workspace, path: &Path) -> Data {
+    let forgotten = Registry::open(workspace).and_then(|registry| registry.forget(path));
+    match forgotten {
+        Ok(()) => Data::Forgotten(path.to_owned()),
+        Err(error) => Data::Failed(error.to_string()),
+    }
+}
+
+/// Brings the run back that was deleted last.
+pub(super) fn undo(trash: &mut Trash) -> Data {
+    match trash.undo() {
+        Ok(Some(path)) => Data::Restored {
+            path,
+            deleted: trash.len(),
+        },
+        Ok(None) => Data::Note("nothing was deleted".to_owned()),
+        Err(error) => Data::Failed(error.to_string()),
+    }
+}
+
+/// Brings back, or removes for good, what a session that broke off left behind.
+pub(super) fn leftovers(found: Vec<Leftover>, restore: bool) -> Data {
+    let count = found.len();
+    for item in found {
+        let done = if restore { item.restore() } else { item.remove() };
+        if let Err(error) = done {
+            return Data::Failed(error.to_string());
+        }
+    }
+    Data::LeftoversDone(if restore {
+        format!("{count} deleted runs are back")
+    } else {
+        format!("{count} deleted runs are removed for good")
+    })
 }
 
 /// A file in the workspace's folder of runs that does not exist: `20260107-153012-crafter-v0.db`.
@@ -288,5 +408,70 @@ pub(super) fn sample(workspace: &Workspace) -> Data {
     match first {
         Some(path) => Data::Show(path),
         None => Data::Failed("this build has no sample run; watch the scripted player instead".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(workspace: &Workspace) -> usize {
+        match list(workspace) {
+            Data::Runs { entries, .. } => entries.len(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn wait(playing: Playing) -> PathBuf {
+        let run = playing.0.run.clone();
+        playing.0.wait().unwrap();
+        run
+    }
+
+    fn request(seeds: &str) -> StartRequest {
+        StartRequest {
+            world: "crafter".into(),
+            scaffold: "crafter-v0".into(),
+            model: "scripted".into(),
+            seeds: seeds.into(),
+            max_steps: 1,
+            workers: 2,
+            show: false,
+        }
+    }
+
+    #[test]
+    fn a_start_is_remembered_and_one_that_fails_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Workspace::at(dir.path());
+        let mut settings = Settings::default();
+        settings.scripted.step_ms = 0;
+        let run = wait(start(&workspace, &settings, &request("3,4")).unwrap());
+        assert_eq!(Reader::open(&run).unwrap().episodes().unwrap().len(), 2);
+        assert_eq!(last_start(&workspace), Some(request("3,4")));
+        let wrong = StartRequest {
+            model: "nobody".into(),
+            ..request("5")
+        };
+        let error = start(&workspace, &settings, &wrong).err().unwrap();
+        assert!(error.to_string().contains("nobody"), "{error}");
+        assert_eq!(last_start(&workspace), Some(request("3,4")));
+        std::fs::write(last_start_file(&workspace), "no json").unwrap();
+        assert_eq!(last_start(&workspace), None);
+    }
+
+    #[test]
+    fn a_run_whose_file_is_gone_is_taken_off_the_list() {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Workspace::at(dir.path());
+        let mut settings = Settings::default();
+        settings.scripted.step_ms = 0;
+        let run = wait(start(&workspace, &settings, &request("3")).unwrap());
+        Registry::open(&workspace).unwrap().register(&run).unwrap();
+        std::fs::remove_file(&run).unwrap();
+        assert_eq!(listed(&workspace), 1);
+        let mut trash = Trash::new(&workspace);
+        assert!(matches!(delete(&workspace, &mut trash, run), Data::Forgotten(_)));
+        assert_eq!(listed(&workspace), 0);
     }
 }

@@ -2,11 +2,15 @@
 //!
 //! Owns places, bindings and how keys are written. Must not do what an action means.
 
+mod custom;
+mod names;
 mod table;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::state::State;
+pub use custom::KeyRow;
+pub(crate) use custom::{Keymap, rows};
 pub(crate) use table::TABLE;
 
 /// Where a binding holds. A narrower place wins over a wider one.
@@ -18,8 +22,12 @@ pub(crate) enum Place {
     Global,
     /// The list of runs.
     Runs,
-    /// The choice of what to start.
+    /// The choice of what to start, in place of an empty list.
     Start,
+    /// The dialog that starts a run.
+    Form,
+    /// The choice of columns.
+    Columns,
     /// The watch screen, whatever has the focus.
     Watch,
     /// The game pane.
@@ -54,6 +62,8 @@ impl Place {
             Self::Global => "Everywhere",
             Self::Runs => "Runs",
             Self::Start => "Start",
+            Self::Form => "New run",
+            Self::Columns => "Columns",
             Self::Watch => "Watch",
             Self::Game => "Game",
             Self::MemoryTree => "Memory files",
@@ -71,7 +81,7 @@ impl Place {
 
     /// Whether letters are typed here, so that they are no keys.
     pub(crate) fn types(self) -> bool {
-        matches!(self, Self::Picker | Self::Line)
+        matches!(self, Self::Picker | Self::Line | Self::Form)
     }
 }
 
@@ -122,6 +132,17 @@ pub(crate) enum Action {
     Filter,
     Sort,
     Reload,
+    Columns,
+    Toggle,
+    StopRun,
+    ResumeRun,
+    Delete,
+    Undo,
+    Sample,
+    ChoiceBy(i32),
+    Background,
+    Forget,
+    Remove,
     FocusNext,
     FocusPrevious,
     StepBy(i32),
@@ -222,31 +243,33 @@ pub(crate) fn shown(key: &str) -> String {
     }
 }
 
+/// The rows of a place that can do something now, each with its keys.
+fn here(place: Place, state: &State) -> impl Iterator<Item = (&'static Binding, &[String])> {
+    TABLE
+        .iter()
+        .enumerate()
+        .filter(move |(_, binding)| binding.place == place && (binding.when)(state))
+        .map(|(row, binding)| (binding, state.keymap.keys(row)))
+}
+
 /// The binding of a key at the places that hold now (narrowest first).
 pub(crate) fn find(key: &str, places: &[Place], state: &State) -> Option<&'static Binding> {
     places.iter().find_map(|place| {
-        TABLE
-            .iter()
-            .find(|binding| binding.place == *place && binding.keys.contains(&key) && (binding.when)(state))
+        here(*place, state)
+            .find(|(_, keys)| keys.iter().any(|own| own == key))
+            .map(|(binding, _)| binding)
     })
 }
 
 /// The bindings that can be used now, each with the keys that no narrower place takes away.
-pub(crate) fn available(places: &[Place], state: &State) -> Vec<(&'static Binding, Vec<&'static str>)> {
+pub(crate) fn available<'a>(places: &[Place], state: &'a State) -> Vec<(&'static Binding, Vec<&'a str>)> {
     let mut taken: Vec<&str> = Vec::new();
     let mut out = Vec::new();
     for place in places {
-        let here: Vec<_> = TABLE
-            .iter()
-            .filter(|binding| binding.place == *place && (binding.when)(state))
-            .map(|binding| {
-                let keys: Vec<_> = binding
-                    .keys
-                    .iter()
-                    .copied()
-                    .filter(|key| !taken.contains(key))
-                    .collect();
-                (binding, keys)
+        let here: Vec<_> = here(*place, state)
+            .map(|(binding, keys)| {
+                let free = keys.iter().map(String::as_str).filter(|key| !taken.contains(key));
+                (binding, free.collect::<Vec<_>>())
             })
             .filter(|(_, keys)| !keys.is_empty())
             .collect();

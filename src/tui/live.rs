@@ -6,13 +6,15 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::data::{ControlView, MemoryView};
+use super::data::{ControlView, LiveId, MemoryView};
 use crate::store::FileState;
 use crate::types::{Body, EpisodeNo, Event, MemoryChange, MemoryFiles, StepNo, StepRecord};
 
-/// The run that this process plays.
+/// A run that this process plays.
 #[derive(Debug)]
 pub(crate) struct LiveRun {
+    /// Its number.
+    pub(crate) id: LiveId,
     /// Its file.
     pub(crate) path: PathBuf,
     /// How the agent is doing.
@@ -32,6 +34,12 @@ pub(crate) struct LiveEpisode {
     pub(crate) record: StepRecord,
     /// It is over.
     pub(crate) ended: bool,
+    /// Steps that were finished.
+    pub(crate) steps: u32,
+    /// The score so far, 0 to 1.
+    pub(crate) progression: f64,
+    /// Steps a second, lately.
+    pub(crate) rate: f64,
     texts: MemoryFiles,
     touched: BTreeMap<String, StepNo>,
     /// Texts and touches as they were when the step began.
@@ -44,12 +52,18 @@ impl LiveRun {
     /// A run that has just been started.
     pub(crate) fn new(path: PathBuf, paced: bool) -> Self {
         Self {
+            id: LiveId::default(),
             path,
             control: ControlView::Running,
             paced,
             episodes: BTreeMap::new(),
             stale: true,
         }
+    }
+
+    /// The same under another number.
+    pub(crate) fn numbered(self, id: LiveId) -> Self {
+        Self { id, ..self }
     }
 
     /// Whether nothing more will come.
@@ -109,7 +123,12 @@ impl LiveEpisode {
             }
             Body::MemoryOp { op } => self.apply(step, &op.changes),
             Body::HumanEdited { changes } => self.apply(step, changes),
-            Body::EpisodeFinished { .. } => self.ended = true,
+            Body::Observed { frame } => self.progression = frame.progression,
+            Body::StepFinished { .. } => self.steps = self.steps.max(step.0 + 1),
+            Body::EpisodeFinished { .. } => {
+                self.ended = true;
+                self.rate = 0.0;
+            }
             _ => {}
         }
         self.record.push(body);

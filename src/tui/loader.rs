@@ -31,6 +31,11 @@ pub(super) enum Request {
         /// Where the cursor goes.
         step: Option<StepNo>,
     },
+    /// Let a run go.
+    Close {
+        /// File.
+        path: PathBuf,
+    },
     /// What the cursor needs.
     Load(LoadRequest),
     /// New finished steps.
@@ -136,6 +141,15 @@ impl Loader {
                 Request::Open { path, episode, step } => {
                     (load, timeline) = (None, None);
                     self.open(path, episode, step)?;
+                }
+                Request::Close { path } => {
+                    if self.open.as_ref().is_some_and(|open| open.path == path) {
+                        self.open = None;
+                        self.around.clear();
+                        self.blame = None;
+                        self.map = None;
+                        (load, timeline) = (None, None);
+                    }
                 }
                 Request::Load(request) => load = Some(request),
                 Request::Timeline { episode, from } => timeline = Some((episode, from)),

@@ -11,8 +11,10 @@ mod app;
 pub mod bench;
 mod blame;
 mod cache;
+mod columns;
 mod data;
 mod edge;
+mod entries;
 mod export;
 mod inspector;
 mod jobs;
@@ -25,8 +27,10 @@ mod pace;
 mod panels;
 mod panes;
 mod pictures;
+mod playing;
 mod runs;
 mod screenshot;
+mod start;
 mod state;
 mod stream;
 mod terminal;
@@ -44,12 +48,13 @@ mod widgets;
 use std::path::PathBuf;
 
 use crate::agent::{AgentError, RunHandle};
-use crate::config::Workspace;
-use crate::store::StoreError;
+use crate::config::{Colors, Problem, Resolved, Settings, Workspace};
+use crate::store::{Reader, StoreError};
 use crate::types::{EpisodeNo, StepNo};
 
 pub use abilities::{Abilities, LEAST_SIZE, PicturesFound, abilities};
 pub use export::Format;
+pub use keymap::KeyRow;
 pub use pace::{Pace, paced};
 pub use screenshot::{Shot, ShotScreen, shoot};
 pub use theme::{Depth, Theme, ThemeError, Themes};
@@ -79,8 +84,8 @@ pub struct Start {
     pub workspace: Workspace,
     /// What is shown first.
     pub open: Open,
-    /// Name or path of the theme; `None` takes `AUTOMEM_THEME`, else the dark one.
-    pub theme: Option<String>,
+    /// How a person wants it.
+    pub settings: Settings,
 }
 
 /// Why there is no screen.
@@ -94,6 +99,9 @@ pub enum TuiError {
     /// The terminal failed.
     #[error("the terminal failed: {0}; try another terminal, or TERM=xterm-256color")]
     Terminal(#[source] std::io::Error),
+    /// The settings cannot be used.
+    #[error(transparent)]
+    Settings(#[from] crate::config::SettingsError),
     /// The theme cannot be used.
     #[error(transparent)]
     Theme(#[from] ThemeError),
@@ -111,10 +119,10 @@ pub enum TuiError {
 /// What is to be said after the terminal was given back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Farewell {
-    /// The run that was played last, if any.
-    pub run: Option<PathBuf>,
-    /// It can be resumed.
-    pub open: bool,
+    /// The runs that were played, and whether they can be resumed.
+    pub runs: Vec<(PathBuf, bool)>,
+    /// What went wrong at the end.
+    pub problem: Option<String>,
 }
 
 /// Shows the screens until a person or a signal ends them.
@@ -126,15 +134,16 @@ pub fn run(start: Start) -> Result<Farewell, TuiError> {
         return Err(TuiError::NoTerminal);
     }
     let themes = Themes::of(&start.workspace);
-    let theme = chosen(&themes, start.theme)?;
+    let theme = themes.load(&start.settings.theme, depth(&start.settings))?;
     let (sender, events) = app::queue();
-    let choice = pictures::choice(&pictures::wish()).map_err(TuiError::Pictures)?;
+    let choice = pictures::wish(start.settings.pictures);
     let get = |name: &str| std::env::var(name).unwrap_or_default();
     let hints = pictures::probe::hints(choice, theme.terminal(), get, pictures::probe::tmux_passes).ok();
-    let (mut state, effects, playing) = begin(start.open, theme);
+    let (mut state, effects, playing) = begin(start.open, &start.settings, theme)?;
     state.pictures = pictures::Pictures::new(choice, terminal::cell());
     state.themes = themes.names();
-    let mut edge = edge::Edge::new(start.workspace, sender.clone(), playing).map_err(TuiError::Terminal)?;
+    let mut edge =
+        edge::Edge::new(start.workspace, start.settings, sender.clone(), playing).map_err(TuiError::Terminal)?;
     let result = {
         let (_guard, screen) = terminal::Guard::take(sender.clone()).map_err(TuiError::Terminal)?;
         let probe = app::listen(&sender, hints)?;
@@ -145,39 +154,107 @@ pub fn run(start: Start) -> Result<Farewell, TuiError> {
         app::run(&mut state, &mut edge, &mut canvas, &events, effects, probe)
     };
     drop(events);
-    let mut farewell = Farewell { run: None, open: false };
-    if let Some(handle) = edge.close() {
-        handle.controls.abort();
+    let (handles, mut problem) = edge.close();
+    handles.iter().for_each(|handle| handle.controls.abort());
+    let mut farewell = Farewell {
+        runs: Vec::new(),
+        problem: None,
+    };
+    for handle in handles {
         let path = handle.run.clone();
-        let report = handle.wait()?;
-        farewell.open = report.episodes.iter().any(|episode| episode.end.is_none());
-        farewell.run = Some(path);
+        match handle.wait() {
+            Ok(_) => {
+                let open = Reader::open(&path).is_ok_and(|reader| !reader.is_finished());
+                farewell.runs.push((path, open));
+            }
+            // A run that was deleted meanwhile has nothing to report.
+            Err(_) if !path.exists() => {}
+            Err(error) => problem = Some(error.to_string()),
+        }
     }
+    farewell.problem = problem;
     result.map(|()| farewell)
 }
 
-fn chosen(themes: &Themes, name: Option<String>) -> Result<Theme, ThemeError> {
-    let name = name
-        .or_else(|| std::env::var("AUTOMEM_THEME").ok())
-        .filter(|name| !name.is_empty())
-        .unwrap_or_else(|| "dark".to_owned());
-    themes.load(&name, Depth::detect())
+/// What is wrong with the settings that only the screen understands: the theme and the keys.
+pub fn check(resolved: &Resolved) -> Vec<Problem> {
+    let settings = &resolved.settings;
+    let mut problems = keymap::Keymap::with(&settings.keys).err().unwrap_or_default();
+    // Without a workspace there are the shipped themes.
+    let themes = Workspace::find().map_or_else(|_| Themes::default(), |workspace| Themes::of(&workspace));
+    if let Err(error) = themes.load(&settings.theme, Depth::True) {
+        let origin = resolved.entries().into_iter().find(|entry| entry.key == "theme");
+        problems.push(Problem {
+            place: origin.map_or_else(String::new, |entry| entry.origin),
+            line: 0,
+            column: 0,
+            message: error.to_string(),
+            hint: String::new(),
+        });
+    }
+    problems
+}
+
+/// Every action with its keys under the settings.
+///
+/// # Errors
+/// When keys of the settings cannot be used.
+pub fn keys(settings: &Settings) -> Result<Vec<KeyRow>, Vec<Problem>> {
+    keymap::Keymap::with(&settings.keys).map(|map| keymap::rows(&map))
+}
+
+/// What the terminal shall show.
+pub(crate) fn depth(settings: &Settings) -> Depth {
+    match settings.colors {
+        Colors::Auto => Depth::detect(),
+        Colors::Mono => Depth::Mono,
+        Colors::Ansi16 => Depth::Ansi16,
+        Colors::Ansi256 => Depth::Ansi256,
+        Colors::True => Depth::True,
+    }
+}
+
+/// A first state as the settings want it.
+fn prepared(settings: &Settings, theme: Theme, screen: keymap::Screen) -> Result<state::State, TuiError> {
+    let mut state = state::State::new((80, 24), theme, screen);
+    state.keymap = keymap::Keymap::with(&settings.keys).map_err(crate::config::SettingsError::Invalid)?;
+    state.opens = state::Opens {
+        speed: watch::Speed(settings.replay_speed.0),
+        step_ms: settings.scripted.step_ms,
+    };
+    state.runs.sort = runs::Sort::named(&settings.runs.sort);
+    state.runs.columns = settings
+        .runs
+        .columns
+        .iter()
+        .filter_map(|name| columns::Column::named(name))
+        .collect();
+    state.runs.run = settings.run.clone();
+    if let Some(seed) = settings.run.seeds().ok().and_then(|seeds| seeds.first().copied()) {
+        state.runs.start.seed = seed;
+    }
+    Ok(state)
 }
 
 /// The first state, and what it asks for.
-fn begin(open: Open, theme: Theme) -> (state::State, Vec<data::Effect>, Option<edge::Playing>) {
+fn begin(
+    open: Open,
+    settings: &Settings,
+    theme: Theme,
+) -> Result<(state::State, Vec<data::Effect>, Option<playing::Playing>), TuiError> {
     use data::Effect;
-    let size = (80, 24);
-    let list = Effect::ListRuns;
-    match open {
-        Open::Runs => (state::State::new(size, theme, keymap::Screen::Runs), vec![list], None),
+    let screen = match open {
+        Open::Runs => keymap::Screen::Runs,
+        Open::Replay { .. } | Open::Live(..) => keymap::Screen::Watch,
+    };
+    let mut state = prepared(settings, theme, screen)?;
+    Ok(match open {
+        Open::Runs => (state, vec![Effect::ListRuns], None),
         Open::Replay { path, episode, step } => {
-            let mut state = state::State::new(size, theme, keymap::Screen::Watch);
             state.opening = true;
             (state, vec![Effect::Open { path, episode, step }], None)
         }
         Open::Live(handle, pace) => {
-            let mut state = state::State::new(size, theme, keymap::Screen::Watch);
             state.opening = true;
             state.live = Some(live::LiveRun::new(handle.run.clone(), pace.is_some()));
             let open = Effect::Open {
@@ -187,5 +264,5 @@ fn begin(open: Open, theme: Theme) -> (state::State, Vec<data::Effect>, Option<e
             };
             (state, vec![open], Some((handle, pace)))
         }
-    }
+    })
 }

@@ -1,8 +1,11 @@
 //! What lies over the screen: help, palette, lines of text, questions, the inspector.
 
+use std::path::PathBuf;
+
+use super::data::LiveId;
 use super::inspector::Inspector;
 use super::keymap::{self, Action, Place};
-use super::runs::StartPanel;
+use super::start::Form;
 use super::state::State;
 use super::widgets::list::Scroll;
 use crate::types::StepNo;
@@ -20,8 +23,10 @@ pub(crate) enum Overlay {
     Confirm(Confirm),
     /// The exact prompt and answer of a turn.
     Inspector(Box<Inspector>),
-    /// The choice of what to start.
-    Start(StartPanel),
+    /// The dialog that starts a run.
+    Form(Box<Form>),
+    /// The choice of columns; the selected one.
+    Columns(usize),
 }
 
 impl Overlay {
@@ -32,7 +37,8 @@ impl Overlay {
             Self::Line(_) => vec![Place::Line, Place::Always],
             Self::Confirm(_) => vec![Place::Confirm, Place::Always],
             Self::Inspector(_) => vec![Place::Inspector, Place::Global, Place::Always],
-            Self::Start(_) => vec![Place::Start, Place::Global, Place::Always],
+            Self::Form(_) => vec![Place::Form, Place::Always],
+            Self::Columns(_) => vec![Place::Columns, Place::Global, Place::Always],
         }
     }
 }
@@ -154,25 +160,89 @@ impl LinePrompt {
     }
 }
 
-/// A question that is answered with yes or no.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A question that is answered with a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Confirm {
     /// Quit although a run is being played.
     QuitWhileLive,
+    /// Stop a run for good.
+    StopRun(LiveId),
+    /// Delete a run of the workspace.
+    DeleteRun(PathBuf),
+    /// Delete a run that lies elsewhere, or take it off the list.
+    DeleteElsewhere(PathBuf),
+    /// What to do with deleted runs that a session which broke off left behind.
+    Leftovers(Vec<PathBuf>),
 }
 
 impl Confirm {
-    /// The question and what the answers mean.
-    pub(crate) fn text(self) -> (&'static str, [&'static str; 3]) {
+    /// The question, and what the answers mean.
+    pub(crate) fn text(&self) -> (String, Vec<String>) {
+        let name = |path: &PathBuf| {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+            name.unwrap_or_default()
+        };
         match self {
             Self::QuitWhileLive => (
-                "A run is still running. Quit?",
-                [
-                    "The step under way is dropped; every step before it is saved.",
-                    "`automem resume RUN` goes on with it later.",
-                    "",
+                "A run is still running. Quit?".to_owned(),
+                vec![
+                    "The step under way is dropped; every step before it is saved.".to_owned(),
+                    "`automem resume RUN` goes on with it later.".to_owned(),
                 ],
             ),
+            Self::StopRun(_) => (
+                "Stop the run for good?".to_owned(),
+                vec![
+                    "Its episodes end after the step under way; what was played is kept.".to_owned(),
+                    "To go on later, pause it instead, or quit and resume it.".to_owned(),
+                ],
+            ),
+            Self::DeleteRun(path) => (
+                format!("Delete {}?", name(path)),
+                vec![
+                    "The run file and its memory folder go to the workspace's trash.".to_owned(),
+                    "Until the program ends it can be brought back.".to_owned(),
+                ],
+            ),
+            Self::DeleteElsewhere(path) => (
+                format!("Delete {}, or only forget it?", name(path)),
+                vec![
+                    format!("It does not lie in this workspace: {}", path.display()),
+                    "Deleted, it can be brought back until the program ends.".to_owned(),
+                    "Forgotten, it stays where it is and is only taken off the list.".to_owned(),
+                ],
+            ),
+            Self::Leftovers(paths) => {
+                let names: Vec<String> = paths.iter().take(3).map(name).collect();
+                let more = if paths.len() > 3 { ", …" } else { "" };
+                (
+                    format!("Bring {} deleted runs back?", paths.len()),
+                    vec![
+                        format!("{}{more}", names.join(", ")),
+                        "A session that broke off deleted them; they still lie in the trash.".to_owned(),
+                        "Without an answer they stay there until the next time.".to_owned(),
+                    ],
+                )
+            }
+        }
+    }
+
+    /// The answers there are, and what they do.
+    pub(crate) fn answers(&self) -> Vec<(Action, &'static str)> {
+        match self {
+            Self::QuitWhileLive => vec![(Action::Yes, "stop it and quit"), (Action::No, "stay here")],
+            Self::StopRun(_) => vec![(Action::Yes, "stop it"), (Action::No, "let it play")],
+            Self::DeleteRun(_) => vec![(Action::Yes, "delete it"), (Action::No, "keep it")],
+            Self::DeleteElsewhere(_) => vec![
+                (Action::Yes, "delete the file"),
+                (Action::Forget, "only forget it"),
+                (Action::No, "keep it"),
+            ],
+            Self::Leftovers(_) => vec![
+                (Action::Yes, "bring them back"),
+                (Action::Remove, "remove them for good"),
+                (Action::No, "leave them"),
+            ],
         }
     }
 }

@@ -16,9 +16,9 @@ use crate::types::{ModelRef, Phase};
 pub struct Pace(Arc<AtomicU64>);
 
 impl Pace {
-    /// The pace of a replay at normal speed.
-    pub fn normal() -> Self {
-        Self(Arc::new(AtomicU64::new(250)))
+    /// A pace of so many milliseconds a step.
+    pub fn of(step_ms: u64) -> Self {
+        Self(Arc::new(AtomicU64::new(step_ms)))
     }
 
     pub(super) fn set(&self, ms: u64) {
@@ -27,11 +27,11 @@ impl Pace {
 }
 
 /// Gives the model with a pace when it is a program; a language model takes its own time.
-pub fn paced(model: Arc<dyn ChatModel>) -> (Arc<dyn ChatModel>, Option<Pace>) {
+pub fn paced(model: Arc<dyn ChatModel>, step_ms: u64) -> (Arc<dyn ChatModel>, Option<Pace>) {
     if model.describe().is_llm {
         return (model, None);
     }
-    let pace = Pace::normal();
+    let pace = Pace::of(step_ms);
     let paced = Paced {
         model,
         pace: pace.clone(),

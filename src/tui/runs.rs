@@ -1,7 +1,13 @@
-//! The state of the list of runs, and of the choice of what to start.
+//! The state of the list of runs: what is listed, in which order, what shows.
 
-use super::data::{RunEntry, RunState, StartRequest};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use super::columns::Column;
+use super::data::{Here, RunEntry, RunState};
+use super::start::{Form, StartPanel};
 use super::widgets::list::Scroll;
+use crate::config::{RunSettings, Settings};
 
 /// The column that the list is sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -15,16 +21,42 @@ pub(crate) enum Sort {
     Steps,
     /// By the model's name.
     Model,
+    /// By the world's name.
+    World,
+    /// What plays first, then what is open, done, broken.
+    State,
 }
 
 impl Sort {
+    const ALL: [Self; 6] = [
+        Self::Newest,
+        Self::Score,
+        Self::Steps,
+        Self::Model,
+        Self::World,
+        Self::State,
+    ];
+
     /// The next in the circle.
     pub(crate) fn next(self) -> Self {
+        Self::ALL[(self as usize + 1) % Self::ALL.len()]
+    }
+
+    /// By its name in `config.toml`.
+    pub(crate) fn named(name: &str) -> Self {
+        let found = Self::ALL.into_iter().find(|sort| sort.name() == name);
+        found.unwrap_or_default()
+    }
+
+    /// Its name in `config.toml`.
+    pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Newest => Self::Score,
-            Self::Score => Self::Steps,
-            Self::Steps => Self::Model,
-            Self::Model => Self::Newest,
+            Self::Newest => "newest",
+            Self::Score => "score",
+            Self::Steps => "steps",
+            Self::Model => "model",
+            Self::World => "world",
+            Self::State => "state",
         }
     }
 
@@ -35,21 +67,25 @@ impl Sort {
             Self::Score => "best first",
             Self::Steps => "longest first",
             Self::Model => "by model",
+            Self::World => "by world",
+            Self::State => "by state",
         }
     }
 }
 
-/// One row: an entry and, where it has any, one of its episodes.
+/// One row: a run with one episode, a run with several, or one of those.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RunRow {
     /// Index into the entries.
     pub(crate) entry: usize,
-    /// Index into its episodes.
+    /// Index into its episodes; `None` for a run with none or with several.
     pub(crate) episode: Option<usize>,
+    /// It stands below its run.
+    pub(crate) below: bool,
 }
 
 /// The list of runs.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct RunsScreen {
     /// They have been looked for.
     pub(crate) loaded: bool,
@@ -63,8 +99,52 @@ pub(crate) struct RunsScreen {
     pub(crate) filter: String,
     /// The order.
     pub(crate) sort: Sort,
+    /// Runs whose episodes show.
+    pub(crate) unfolded: BTreeSet<PathBuf>,
+    /// Columns that were chosen; none leaves them to the width.
+    pub(crate) columns: Vec<Column>,
     /// The choice of what to start.
     pub(crate) start: StartPanel,
+    /// The dialog as it was left; `None` before it was opened.
+    pub(crate) form: Option<Form>,
+    /// What runs can be started with.
+    pub(crate) here: Here,
+    /// What a run is started with unless a person says otherwise.
+    pub(crate) run: RunSettings,
+    /// Runs that were deleted and can be brought back.
+    pub(crate) deleted: usize,
+    /// Deleted runs that a session which broke off left behind.
+    pub(crate) leftovers: Vec<PathBuf>,
+    /// These have been looked for.
+    pub(crate) looked_for_leftovers: bool,
+    /// The list is out of date.
+    pub(crate) stale: bool,
+    /// Runs are being looked for.
+    pub(crate) looking: bool,
+}
+
+impl Default for RunsScreen {
+    fn default() -> Self {
+        Self {
+            loaded: false,
+            entries: Vec::new(),
+            rows: Vec::new(),
+            scroll: Scroll::default(),
+            filter: String::new(),
+            sort: Sort::default(),
+            unfolded: BTreeSet::new(),
+            columns: Vec::new(),
+            start: StartPanel::default(),
+            form: None,
+            here: Here::default(),
+            run: Settings::default().run,
+            deleted: 0,
+            leftovers: Vec::new(),
+            looked_for_leftovers: false,
+            stale: false,
+            looking: false,
+        }
+    }
 }
 
 impl RunsScreen {
@@ -73,6 +153,9 @@ impl RunsScreen {
         let selected = self.selected().map(|(entry, row)| (entry.path.clone(), row.episode));
         self.entries = entries;
         self.loaded = true;
+        self.looking = false;
+        self.unfolded
+            .retain(|path| self.entries.iter().any(|entry| entry.path == *path));
         self.arrange();
         let again = selected.and_then(|(path, episode)| {
             self.rows
@@ -86,10 +169,7 @@ impl RunsScreen {
     pub(crate) fn arrange(&mut self) {
         let words: Vec<String> = self.filter.split_whitespace().map(str::to_lowercase).collect();
         let mut order: Vec<usize> = (0..self.entries.len())
-            .filter(|&index| {
-                let text = describe(&self.entries[index]).to_lowercase();
-                words.iter().all(|word| text.contains(word))
-            })
+            .filter(|&index| words.iter().all(|word| fits(&self.entries[index], word)))
             .collect();
         let entries = &self.entries;
         order.sort_by(|&a, &b| {
@@ -100,21 +180,55 @@ impl RunsScreen {
                 Sort::Score => best(b).total_cmp(&best(a)).then_with(newest),
                 Sort::Steps => steps(b).cmp(&steps(a)).then_with(newest),
                 Sort::Model => a.model.cmp(&b.model).then_with(newest),
+                Sort::World => a.world.cmp(&b.world).then_with(newest),
+                Sort::State => rank(a).cmp(&rank(b)).then_with(newest),
             }
         });
-        self.rows = order
-            .into_iter()
-            .flat_map(|entry| {
-                let count = entries[entry].episodes.len();
-                let whole = (count == 0).then_some(RunRow { entry, episode: None });
-                let each = (0..count).map(move |episode| RunRow {
+        self.rows.clear();
+        for entry in order {
+            let count = entries[entry].episodes.len();
+            self.rows.push(RunRow {
+                entry,
+                episode: (count == 1).then_some(0),
+                below: false,
+            });
+            if count > 1 && self.unfolded.contains(&entries[entry].path) {
+                self.rows.extend((0..count).map(|episode| RunRow {
                     entry,
                     episode: Some(episode),
-                });
-                whole.into_iter().chain(each)
-            })
-            .collect();
+                    below: true,
+                }));
+            }
+        }
         self.scroll.selected = self.scroll.selected.min(self.rows.len().saturating_sub(1));
+    }
+
+    /// Shows or hides the episodes of the selected run. Hiding leads to the run's row.
+    pub(crate) fn fold(&mut self, open: bool) {
+        let Some((entry, row)) = self.selected() else { return };
+        if entry.episodes.len() < 2 {
+            return;
+        }
+        let path = entry.path.clone();
+        if open {
+            self.unfolded.insert(path);
+        } else {
+            self.unfolded.remove(&path);
+        }
+        self.arrange();
+        let run = self
+            .rows
+            .iter()
+            .position(|other| other.entry == row.entry && !other.below);
+        if let Some(run) = run.filter(|_| !open) {
+            self.scroll.selected = run;
+        }
+    }
+
+    /// A run is gone from the list, before it is looked for anew.
+    pub(crate) fn remove(&mut self, path: &std::path::Path) {
+        self.entries.retain(|entry| entry.path != path);
+        self.arrange();
     }
 
     /// The selected row and its entry.
@@ -136,6 +250,29 @@ fn steps(entry: &RunEntry) -> u32 {
     entry.episodes.iter().map(|episode| episode.steps).max().unwrap_or(0)
 }
 
+fn rank(entry: &RunEntry) -> u8 {
+    match entry.state {
+        RunState::Running => 0,
+        RunState::Paused => 1,
+        RunState::Open => 2,
+        RunState::Done => 3,
+        RunState::Broken(_) => 4,
+    }
+}
+
+/// Whether an entry fits a word of the filter: `seed:43`, `model:tiny`, or a part of anything.
+fn fits(entry: &RunEntry, word: &str) -> bool {
+    let holds = |text: &str, part: &str| text.to_lowercase().contains(part);
+    match word.split_once(':') {
+        Some(("world", part)) => holds(&entry.world, part),
+        Some(("scaffold", part)) => holds(&entry.scaffold, part),
+        Some(("model", part)) => holds(&entry.model, part),
+        Some(("state", part)) => holds(entry.state.word(), part),
+        Some(("seed", part)) => entry.episodes.iter().any(|episode| episode.seed.to_string() == part),
+        _ => holds(&describe(entry), word),
+    }
+}
+
 fn describe(entry: &RunEntry) -> String {
     let seeds: Vec<String> = entry.episodes.iter().map(|episode| episode.seed.to_string()).collect();
     let problem = match &entry.state {
@@ -153,89 +290,68 @@ fn describe(entry: &RunEntry) -> String {
     )
 }
 
-/// One thing that can be started.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Choice {
-    /// The program that plays by rules.
-    Scripted,
-    /// A model that is here.
-    Model(String),
-    /// The small model, which is not here yet.
-    Pull,
-    /// A run that comes with the program.
-    Sample,
-}
-
-/// The name of the small model.
-pub(crate) const SMALL_MODEL: &str = "smollm2-135m";
-
-/// The choice of what to start.
-#[derive(Debug, Clone)]
-pub(crate) struct StartPanel {
-    /// What there is to choose from.
-    pub(crate) choices: Vec<Choice>,
-    /// The one that is selected.
-    pub(crate) selected: usize,
-    /// The world's seed.
-    pub(crate) seed: u64,
-}
-
-impl Default for StartPanel {
-    fn default() -> Self {
-        Self {
-            choices: vec![Choice::Scripted, Choice::Pull, Choice::Sample],
-            selected: 0,
-            seed: 42,
-        }
-    }
-}
-
-impl StartPanel {
-    /// The choices when these models are here.
-    pub(crate) fn know_models(&mut self, models: &[String]) {
-        let chosen = self.choices.get(self.selected).cloned();
-        self.choices = vec![Choice::Scripted];
-        self.choices.extend(models.iter().cloned().map(Choice::Model));
-        if !models.iter().any(|model| model == SMALL_MODEL) {
-            self.choices.push(Choice::Pull);
-        }
-        self.choices.push(Choice::Sample);
-        self.selected = self
-            .choices
-            .iter()
-            .position(|choice| Some(choice) == chosen.as_ref())
-            .unwrap_or(0);
-    }
-
-    /// The run that the selected choice starts, if it starts one.
-    pub(crate) fn request(&self) -> Option<StartRequest> {
-        let (model, scaffold) = match self.choices.get(self.selected)? {
-            Choice::Scripted => ("scripted", "crafter-v0"),
-            Choice::Model(model) if model == SMALL_MODEL => (model.as_str(), "crafter-tiny"),
-            Choice::Model(model) => (model.as_str(), "crafter-v0"),
-            Choice::Pull => (SMALL_MODEL, "crafter-tiny"),
-            Choice::Sample => return None,
-        };
-        Some(StartRequest {
-            model: model.to_owned(),
-            scaffold: scaffold.to_owned(),
-            seed: self.seed,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tui::testing;
+
+    fn names(runs: &RunsScreen) -> Vec<String> {
+        let name = |row: &RunRow| {
+            let name = runs.entries[row.entry].path.file_stem();
+            let below = if row.below { "+" } else { "" };
+            format!("{below}{}", name.unwrap_or_default().to_string_lossy())
+        };
+        runs.rows.iter().map(name).collect()
+    }
+
+    fn runs() -> RunsScreen {
+        let mut runs = RunsScreen::default();
+        runs.take(testing::entries());
+        runs
+    }
 
     #[test]
-    fn the_scripted_player_is_preselected_and_models_replace_the_pull() {
-        let mut start = StartPanel::default();
-        assert_eq!(start.request().unwrap().model, "scripted");
-        start.know_models(&[SMALL_MODEL.to_owned()]);
-        assert_eq!(start.choices.len(), 3);
-        assert!(!start.choices.contains(&Choice::Pull));
-        start.selected = 1;
-        assert_eq!(start.request().unwrap().scaffold, "crafter-tiny");
+    fn words_of_the_filter_may_name_their_column() {
+        let mut runs = runs();
+        let mut filter = |text: &str| {
+            text.clone_into(&mut runs.filter);
+            runs.arrange();
+            names(&runs).join(" ")
+        };
+        assert_eq!(filter("seed:43"), "b");
+        assert_eq!(filter("seed:4"), "");
+        assert_eq!(filter("world:craft model:smol"), "a c d");
+        assert_eq!(filter("state:resumable"), "c");
+        assert_eq!(filter("scaffold:v0"), "b");
+        assert_eq!(filter("broken"), "d");
+        assert_eq!(filter("RESUMABLE tiny"), "c");
+    }
+
+    #[test]
+    fn episodes_unfold_below_their_run() {
+        let mut runs = runs();
+        assert_eq!(names(&runs), ["a", "b", "c", "d"]);
+        runs.fold(true);
+        assert_eq!(names(&runs).len(), 4);
+        runs.scroll.selected = 1;
+        runs.fold(true);
+        assert_eq!(names(&runs), ["a", "b", "+b", "+b", "c", "d"]);
+        runs.scroll.selected = 3;
+        runs.fold(false);
+        assert_eq!((names(&runs).len(), runs.scroll.selected), (4, 1));
+    }
+
+    #[test]
+    fn every_order_has_a_name_and_the_circle_closes() {
+        let mut sort = Sort::default();
+        for _ in Sort::ALL {
+            assert_eq!(Sort::named(sort.name()), sort);
+            sort = sort.next();
+        }
+        assert_eq!(sort, Sort::default());
+        let mut runs = runs();
+        runs.sort = Sort::State;
+        runs.arrange();
+        assert_eq!(names(&runs), ["c", "a", "b", "d"]);
     }
 }

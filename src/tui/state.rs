@@ -2,19 +2,21 @@
 //!
 //! Owns the state and questions about it. How it changes is in `update`.
 
+use std::path::Path;
 use std::time::Duration;
 
 use ratatui::layout::Rect;
 
-use super::keymap::{Place, Screen};
+use super::data::{LiveId, RunState};
+use super::keymap::{Keymap, Place, Screen};
 use super::layout::{self, Pane};
 use super::live::LiveRun;
-use super::overlay::Overlay;
+use super::overlay::{Confirm, Overlay};
 use super::panes::GameView;
 use super::pictures::Pictures;
 use super::runs::RunsScreen;
 use super::theme::{Theme, Themes};
-use super::watch::Watch;
+use super::watch::{Speed, Watch};
 
 /// What a message is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +49,24 @@ pub(crate) struct Job {
     pub(crate) total: u64,
 }
 
+/// How runs are shown when they are opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Opens {
+    /// The speed of a replay.
+    pub(crate) speed: Speed,
+    /// Milliseconds a step of a scripted player takes at normal speed.
+    pub(crate) step_ms: u64,
+}
+
+impl Default for Opens {
+    fn default() -> Self {
+        Self {
+            speed: Speed::default(),
+            step_ms: Speed::NORMAL_MS as u64,
+        }
+    }
+}
+
 /// The screen's whole state.
 #[derive(Debug)]
 pub(crate) struct State {
@@ -56,6 +76,10 @@ pub(crate) struct State {
     pub(crate) theme: Theme,
     /// Names of all themes.
     pub(crate) themes: Vec<String>,
+    /// Keys in force.
+    pub(crate) keymap: Keymap,
+    /// How runs are shown when they are opened.
+    pub(crate) opens: Opens,
     /// The screen that shows.
     pub(crate) screen: Screen,
     /// Where `q` leads before it quits.
@@ -64,10 +88,12 @@ pub(crate) struct State {
     pub(crate) runs: RunsScreen,
     /// The open run.
     pub(crate) watch: Option<Box<Watch>>,
-    /// The run that this process plays.
+    /// The run that this process plays: the open one, else the one that was started last.
     pub(crate) live: Option<LiveRun>,
     /// How the game is drawn.
     pub(crate) pictures: Pictures,
+    /// Further runs that this process plays.
+    pub(crate) behind: Vec<LiveRun>,
     /// What lies over the screen, the last on top.
     pub(crate) overlays: Vec<Overlay>,
     /// A line for the person.
@@ -87,12 +113,15 @@ impl State {
             size,
             theme,
             themes: Themes::default().names(),
+            keymap: Keymap::default(),
+            opens: Opens::default(),
             screen,
             home: screen,
             runs: RunsScreen::default(),
             watch: None,
             live: None,
             pictures: Pictures::default(),
+            behind: Vec::new(),
             overlays: Vec::new(),
             message: None,
             job: None,
@@ -166,9 +195,92 @@ impl State {
         Some(live)
     }
 
+    /// The runs of this process that are not over.
+    pub(crate) fn lives(&self) -> impl Iterator<Item = &LiveRun> {
+        self.live.iter().chain(&self.behind).filter(|live| !live.is_over())
+    }
+
+    /// A run of this process, over or not.
+    pub(crate) fn live_mut(&mut self, id: LiveId) -> Option<&mut LiveRun> {
+        self.live.iter_mut().chain(&mut self.behind).find(|live| live.id == id)
+    }
+
+    /// The run of this process with this file, if it is not over.
+    pub(crate) fn live_of(&self, path: &Path) -> Option<&LiveRun> {
+        self.lives().find(|live| live.path == path)
+    }
+
     /// Whether a run is being played by this process.
     pub(crate) fn is_playing_a_run(&self) -> bool {
-        self.live.as_ref().is_some_and(|live| !live.is_over())
+        self.lives().next().is_some()
+    }
+
+    /// The run comes to the front; the one that was there goes on behind it, unless it is over.
+    pub(crate) fn bring_to_front(&mut self, path: &Path) {
+        if self.live.as_ref().is_some_and(|live| live.path == path) {
+            return;
+        }
+        if let Some(at) = self.behind.iter().position(|live| live.path == path) {
+            let run = self.behind.remove(at);
+            self.put_in_front(run);
+        }
+    }
+
+    /// A run that was just started is in front.
+    pub(crate) fn put_in_front(&mut self, run: LiveRun) {
+        let before = self.live.replace(run);
+        self.behind.extend(before.filter(|live| !live.is_over()));
+    }
+
+    /// Whether the run in front is over or there is none.
+    pub(crate) fn is_front_free(&self) -> bool {
+        self.live.as_ref().is_none_or(LiveRun::is_over)
+    }
+
+    /// The run of this process that is selected in the list.
+    pub(crate) fn selected_live(&self) -> Option<&LiveRun> {
+        let (entry, _) = self.runs.selected()?;
+        self.live_of(&entry.path)
+    }
+
+    /// Whether a run of this process is selected.
+    pub(crate) fn selects_live(&self) -> bool {
+        self.selected_live().is_some()
+    }
+
+    /// Whether a run is selected.
+    pub(crate) fn selects_run(&self) -> bool {
+        self.runs.selected().is_some()
+    }
+
+    /// Whether the selected run was interrupted and can be resumed.
+    pub(crate) fn selects_resumable(&self) -> bool {
+        self.runs
+            .selected()
+            .is_some_and(|(entry, _)| entry.state == RunState::Open && self.live_of(&entry.path).is_none())
+    }
+
+    /// Whether the selected run has episodes to unfold.
+    pub(crate) fn selects_several(&self) -> bool {
+        self.runs.selected().is_some_and(|(entry, _)| entry.episodes.len() > 1)
+    }
+
+    /// Whether deleted runs can be brought back.
+    pub(crate) fn can_undo(&self) -> bool {
+        self.runs.deleted > 0 || !self.runs.leftovers.is_empty()
+    }
+
+    /// Whether the question is about a run that lies elsewhere.
+    pub(crate) fn asks_to_forget(&self) -> bool {
+        matches!(
+            self.overlays.last(),
+            Some(Overlay::Confirm(Confirm::DeleteElsewhere(_)))
+        )
+    }
+
+    /// Whether the question is about runs that were left in the trash.
+    pub(crate) fn asks_about_leftovers(&self) -> bool {
+        matches!(self.overlays.last(), Some(Overlay::Confirm(Confirm::Leftovers(_))))
     }
 
     /// Whether play and step steer the agent: the open run is live and the cursor at its end.

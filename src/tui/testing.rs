@@ -392,6 +392,8 @@ pub(crate) fn entries() -> Vec<RunEntry> {
         model: "smollm2-135m".into(),
         is_llm: true,
         episodes: vec![summary(120)],
+        planned: 1,
+        elsewhere: false,
         max_steps: 2000,
         state,
     };
@@ -404,6 +406,7 @@ pub(crate) fn entries() -> Vec<RunEntry> {
     second.seed = 43;
     second.end = Some(EndReason::Terminated);
     scripted.episodes.push(second);
+    scripted.planned = 2;
     let mut open = entry("c.db", "2026-11-28T09:30:00Z", RunState::Open);
     open.episodes[0].end = None;
     open.episodes[0].state = EpisodeState::Open;

@@ -32,8 +32,9 @@ pub(crate) fn draw(state: &State, buf: &mut Buffer) -> Option<(u16, u16)> {
             Overlay::Help(picker) => panels::picker::draw(state, picker, "Keys of this place", frame.body, buf),
             Overlay::Palette(picker) => panels::picker::draw(state, picker, "Command", frame.body, buf),
             Overlay::Inspector(inspector) => panels::inspector::draw(state, inspector, frame.body, buf),
-            Overlay::Start(start) => panels::start::draw_over(state, start, frame.body, buf),
-            Overlay::Confirm(confirm) => panels::confirm::draw(state, *confirm, frame.body, buf),
+            Overlay::Form(form) => panels::form::draw(state, form, frame.body, buf),
+            Overlay::Columns(selected) => panels::form::draw_columns(state, *selected, frame.body, buf),
+            Overlay::Confirm(confirm) => panels::confirm::draw(state, confirm, frame.body, buf),
             Overlay::Line(_) => {}
         }
     }

@@ -28,7 +28,7 @@ impl Speed {
     const LEAST: i8 = -2;
     const MOST: i8 = 8;
     /// Milliseconds of a step at normal speed.
-    const NORMAL_MS: f64 = 250.0;
+    pub(crate) const NORMAL_MS: f64 = 250.0;
 
     /// Twice as fast, or half.
     #[must_use]
@@ -39,6 +39,11 @@ impl Speed {
     /// Milliseconds a step takes.
     pub(crate) fn step_ms(self) -> f64 {
         Self::NORMAL_MS / 2f64.powi(i32::from(self.0))
+    }
+
+    /// Milliseconds a step of a program's takes that takes `normal` at normal speed.
+    pub(crate) fn pace_ms(self, normal: u64) -> u64 {
+        (normal as f64 / 2f64.powi(i32::from(self.0))) as u64
     }
 
     /// Time between two ticks: never more than 60 a second.

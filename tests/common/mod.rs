@@ -12,6 +12,7 @@ pub fn automem(home: &Path) -> Command {
     command
         .current_dir(home)
         .env("AUTOMEM_HOME", home.join("workspace"))
+        .env("XDG_CONFIG_HOME", home.join("config"))
         .env_remove("NO_COLOR")
         .env("TERM", "xterm-256color")
         .env("COLORTERM", "truecolor");

@@ -49,6 +49,7 @@ impl Terminal {
         command.args(args);
         command.cwd(home);
         command.env("AUTOMEM_HOME", home.join("workspace"));
+        command.env("XDG_CONFIG_HOME", home.join("config"));
         command.env("TERM", "xterm-256color");
         command.env("COLORTERM", "truecolor");
         for name in [

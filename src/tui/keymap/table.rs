@@ -77,13 +77,43 @@ pub(crate) static TABLE: &[Binding] = &[
     key(P::Runs, &["/"], A::Filter, "filter", "Show only what contains a text", 5),
     key(P::Runs, &["s"], A::Sort, "sort", "Sort by another column", 6),
     key(P::Runs, &["C-r"], A::Reload, "reload", "Look for runs again", 0),
+    key(P::Runs, &["c"], A::Columns, "columns", "Choose the columns", 0),
+    key_if(State::selects_several, P::Runs, &["Left", "h"], A::Fold, "episodes", "Hide the run's episodes", 7),
+    key_if(State::selects_several, P::Runs, &["Right", "l"], A::Unfold, "episodes", "Show the run's episodes", 7),
+    key_if(State::selects_live, P::Runs, &["Space"], A::PlayPause, "pause/go on", "Pause the run after this step, or let it go on", 5),
+    key_if(State::selects_live, P::Runs, &["x"], A::StopRun, "stop", "Stop the run for good; asks first", 7),
+    key_if(State::selects_resumable, P::Runs, &["r"], A::ResumeRun, "resume", "Go on with the run", 5),
+    key_if(State::selects_run, P::Runs, &["d"], A::Delete, "delete", "Delete the run; asks first, and u brings it back until the program ends", 7),
+    key_if(State::can_undo, P::Start, &["u"], A::Undo, "undelete", "Bring the run back that was deleted last", 5),
+    key_if(State::can_undo, P::Runs, &["u"], A::Undo, "undelete", "Bring the run back that was deleted last", 4),
+    key(P::Runs, &["o"], A::Sample, "sample", "Open a run that comes with the program", 0),
 
     // what to start
     key(P::Start, &["Enter"], A::Accept, "start", "Do what is selected", 2),
     key(P::Start, &["Up", "k"], A::Up, "choose", "The choice above", 3),
     key(P::Start, &["Down", "j"], A::Down, "choose", "The choice below", 3),
+    key(P::Start, &["n"], A::NewRun, "more choices", "Choose world, seeds, scaffold, model, steps", 4),
     key(P::Start, &["Left", "h"], A::StepBy(-1), "seed", "The seed before", 4),
     key(P::Start, &["Right", "l"], A::StepBy(1), "seed", "Another seed", 4),
+
+    // the dialog that starts a run: letters are typed
+    key(P::Form, &["Enter"], A::Accept, "start", "Start the run and watch it", 1),
+    key(P::Form, &["C-b"], A::Background, "start in background", "Start the run at full speed and stay here", 3),
+    key(P::Form, &["Up", "S-Tab"], A::Up, "field", "The field above", 4),
+    key(P::Form, &["Down", "Tab"], A::Down, "field", "The field below", 4),
+    key(P::Form, &["Left"], A::ChoiceBy(-1), "choose", "The choice before, or a smaller number", 5),
+    key(P::Form, &["Right"], A::ChoiceBy(1), "choose", "The next choice, or a larger number", 5),
+    key(P::Form, &["Backspace"], A::Erase, "erase", "Erase a letter", 0),
+    key(P::Form, &["C-w"], A::EraseWord, "erase word", "Erase a word", 0),
+    key(P::Form, &["C-u"], A::EraseAll, "erase all", "Erase all", 0),
+    key(P::Form, &["Esc"], A::Cancel, "close", "Close; what was written is kept", 2),
+
+    // columns of the list
+    key(P::Columns, &["Space", "Enter"], A::Toggle, "show/hide", "Show or hide the column", 2),
+    key(P::Columns, &["Up", "k"], A::Up, "column", "The column above", 3),
+    key(P::Columns, &["Down", "j"], A::Down, "column", "The column below", 3),
+    key(P::Columns, &["a"], A::EraseAll, "all that fit", "As many columns as fit, again", 4),
+    key(P::Columns, &["Esc", "q"], A::Cancel, "close", "Close", 5),
 
     // watch: the cursor
     key(P::Watch, &["Left", "h"], A::StepBy(-1), "move", "The step before", 4),
@@ -191,4 +221,6 @@ pub(crate) static TABLE: &[Binding] = &[
     // questions
     key(P::Confirm, &["y"], A::Yes, "yes", "Yes", 1),
     key(P::Confirm, &["n", "Esc", "q"], A::No, "no", "No", 2),
+    key_if(State::asks_to_forget, P::Confirm, &["f"], A::Forget, "forget", "Only take it off the list", 3),
+    key_if(State::asks_about_leftovers, P::Confirm, &["x"], A::Remove, "remove", "Remove them for good", 3),
 ];

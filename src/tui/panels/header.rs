@@ -12,6 +12,9 @@ use crate::tui::theme::{Slot, Theme};
 use crate::tui::watch::Watch;
 use crate::tui::widgets::text;
 
+/// Columns from which on there is room for more than the step.
+const WIDE: u16 = 120;
+
 pub(crate) fn draw(state: &State, area: Rect, buf: &mut Buffer) {
     let theme = &state.theme;
     buf.set_style(area, theme.on(Slot::Text, Slot::Surface));
@@ -111,14 +114,35 @@ fn standing(state: &State) -> Line<'static> {
         spans.push(Span::styled(format!("{}{share}  ", job.what), theme.style(Slot::Info)));
     }
     let Some(watch) = state.watch.as_ref().filter(|_| state.screen == Screen::Watch) else {
-        if state.is_playing_a_run() {
-            spans.push(Span::styled("● a run is running ", theme.bold(Slot::Live)));
+        match state.lives().count() {
+            0 => {}
+            1 => spans.push(Span::styled("● a run is running ", theme.bold(Slot::Live))),
+            n => spans.push(Span::styled(format!("● {n} runs are running "), theme.bold(Slot::Live))),
         }
         return Line::from(spans);
     };
+    let others = state.lives().filter(|live| live.path != watch.path).count();
+    if others > 0 && state.size.0 >= WIDE {
+        spans.push(Span::styled(format!("● {others} more  "), theme.style(Slot::Live)));
+    }
     let (word, style) = word(state, watch);
     spans.push(Span::styled(word, style));
-    spans.push(Span::styled(format!("  step {}", watch.cursor), theme.bold(Slot::Text)));
+    let playing = state
+        .live_here()
+        .and_then(|live| live.episodes.get(&watch.episode))
+        .filter(|episode| !episode.ended);
+    let step = match playing {
+        Some(episode) if state.size.0 >= WIDE => {
+            let rate = if episode.rate >= 0.5 {
+                format!(" at {:.0}/s", episode.rate)
+            } else {
+                String::new()
+            };
+            format!("  step {} of {}{rate}", watch.cursor, watch.meta.max_steps)
+        }
+        _ => format!("  step {}", watch.cursor),
+    };
+    spans.push(Span::styled(step, theme.bold(Slot::Text)));
     spans.push(Span::raw("  "));
     spans.push(Span::styled(score(watch), theme.bold(Slot::Reward)));
     spans.push(Span::raw(" "));

@@ -54,7 +54,7 @@ pub(crate) fn hint_line(state: &State, room: usize) -> Line<'static> {
     let hints = keymap::hints(&state.places(), state);
     let wide = |(keys, label): &(String, &'static str)| text::width(keys) + text::width(label) + 3;
     // What must stay is counted first; it is shown last.
-    let (must, may): (Vec<_>, Vec<_>) = hints.into_iter().partition(|(keys, _)| keys == "?");
+    let (must, may): (Vec<_>, Vec<_>) = hints.into_iter().partition(|(_, label)| *label == "keys");
     let mut left = room.saturating_sub(1 + must.iter().map(&wide).sum::<usize>());
     let mut shown = Vec::new();
     for hint in may {

@@ -2,6 +2,7 @@
 
 pub(crate) mod actions;
 pub(crate) mod confirm;
+pub(crate) mod form;
 pub(crate) mod game;
 pub(crate) mod header;
 pub(crate) mod hints;
@@ -9,6 +10,7 @@ pub(crate) mod inspector;
 pub(crate) mod memory;
 pub(crate) mod picker;
 pub(crate) mod runs;
+mod runs_side;
 pub(crate) mod scaffold;
 pub(crate) mod start;
 pub(crate) mod status;

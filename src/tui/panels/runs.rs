@@ -5,8 +5,11 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::start;
+use super::{runs_side, start};
+use crate::tui::columns::{self, Column};
 use crate::tui::data::{RunEntry, RunState};
+use crate::tui::keymap::{Action, Place};
+use crate::tui::live::LiveEpisode;
 use crate::tui::runs::RunRow;
 use crate::tui::state::State;
 use crate::tui::theme::{Slot, Theme};
@@ -48,18 +51,31 @@ pub(crate) fn draw(state: &State, area: Rect, buf: &mut Buffer) {
         let said = format!(" · only `{}`", text::clean(&runs.filter));
         title.push(Span::styled(said, theme.style(Slot::Accent)));
     }
+    if runs.deleted > 0 {
+        let key = state.keymap.shown(Place::Runs, Action::Undo);
+        let said = format!(" · {} deleted ({key} brings back)", runs.deleted);
+        title.push(Span::styled(said, theme.style(Slot::Warn)));
+    }
     let inner = view::pane(buf, list_area, title, true, theme);
     if !runs.loaded {
         text::put_line(buf, inner, 0, &Line::styled("looking for runs", theme.style(Slot::Dim)));
         return;
     }
     if runs.rows.is_empty() {
-        let said = "No run fits the filter; Esc shows all.";
+        let key = state.keymap.shown(Place::Global, Action::Back);
+        let said = format!("No run fits the filter; {key} shows all.");
         text::put_line(buf, inner, 0, &Line::styled(said, theme.style(Slot::Dim)));
         return;
     }
-    let columns = Columns::for_width(inner.width);
-    columns.draw_heading(inner, buf, theme);
+    let live = state.is_playing_a_run();
+    let columns = columns::fitting(usize::from(inner.width), &runs.columns, live);
+    let heading = columns.iter().map(|(column, width)| Cell {
+        said: column.name().to_owned(),
+        style: theme.style(Slot::Faint),
+        width: *width,
+        number: column.is_number(),
+    });
+    draw_cells(heading, inner, buf);
     let rows = Rect {
         y: inner.y + 1,
         height: inner.height.saturating_sub(1),
@@ -69,17 +85,14 @@ pub(crate) fn draw(state: &State, area: Rect, buf: &mut Buffer) {
     let mut scroll = runs.scroll;
     scroll.reveal(runs.rows.len(), height);
     let visible = scroll.visible(runs.rows.len(), height);
-    let mut before = None;
     for (y, index) in (0..).zip(visible) {
         let row = runs.rows[index];
-        let first = before != Some(row.entry);
-        before = Some(row.entry);
         let place = Rect {
             y: rows.y + y,
             height: 1,
             ..rows
         };
-        columns.draw_row(&runs.entries[row.entry], row, first, place, buf, theme);
+        draw_row(state, row, &columns, place, buf);
         if index == runs.scroll.selected {
             buf.set_style(place, theme.selected(true));
         }
@@ -93,147 +106,148 @@ pub(crate) fn draw(state: &State, area: Rect, buf: &mut Buffer) {
         theme.style(Slot::BorderFocus),
     );
     if let Some((side, (entry, row))) = side.zip(runs.selected()) {
-        draw_side(entry, row, side, buf, theme);
+        runs_side::draw(state, entry, row, side, buf);
     }
 }
 
-/// Widths of the columns; 0 leaves one out.
-struct Columns {
-    when: usize,
-    world: usize,
-    seed: usize,
-    scaffold: usize,
-    model: usize,
-    steps: usize,
-    score: usize,
-    tokens: usize,
-    state: usize,
+struct Cell {
+    said: String,
+    style: Style,
+    width: usize,
+    number: bool,
 }
 
-impl Columns {
-    fn for_width(width: u16) -> Self {
-        let width = usize::from(width);
-        let mut columns = Self {
-            when: 11,
-            world: 9,
-            seed: 6,
-            scaffold: 13,
-            model: 17,
-            steps: 6,
-            score: 7,
-            tokens: 8,
-            state: 9,
+fn draw_cells(cells: impl Iterator<Item = Cell>, area: Rect, buf: &mut Buffer) {
+    let mut x = area.x + 1;
+    for cell in cells {
+        if x >= area.right() {
+            break;
+        }
+        let said = text::clean(&cell.said);
+        let said = if cell.number {
+            text::pad_left(&said, cell.width)
+        } else {
+            text::pad(&said, cell.width)
         };
-        if width < 98 {
-            columns.world = 0;
+        text::put(buf, x, area.y, area.right() - x, &said, cell.style);
+        x += cell.width as u16 + 1;
+    }
+}
+
+fn draw_row(state: &State, row: RunRow, columns: &[(Column, usize)], area: Rect, buf: &mut Buffer) {
+    let theme = &state.theme;
+    let entry = &state.runs.entries[row.entry];
+    if let RunState::Broken(problem) = &entry.state {
+        let name = entry.path.file_name();
+        let name = name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let line = Line::from(vec![
+            Span::styled(" ✗ broken ", theme.bold(Slot::Bad)),
+            Span::styled(format!("{} ", text::clean(&name)), theme.style(Slot::Text)),
+            Span::styled(text::clean(problem).into_owned(), theme.style(Slot::Dim)),
+        ]);
+        text::put_line(buf, area, 0, &line);
+        return;
+    }
+    if entry.episodes.len() > 1 && !row.below {
+        let open = state.runs.unfolded.contains(&entry.path);
+        let sign = if open { "▾" } else { "▸" };
+        text::put(buf, area.x, area.y, 1, sign, theme.bold(Slot::Accent));
+    }
+    let facts = Facts::of(state, entry, row);
+    let cells = columns.iter().map(|(column, width)| {
+        let (said, style) = facts.cell(*column, entry, row, theme);
+        Cell {
+            said,
+            style,
+            width: *width,
+            number: column.is_number(),
         }
-        if width < 86 {
-            columns.tokens = 0;
+    });
+    draw_cells(cells, area, buf);
+}
+
+/// What is known of a row: the record's numbers, and newer ones while it plays.
+struct Facts<'a> {
+    episode: Option<&'a EpisodeSummary>,
+    steps: u32,
+    progression: f64,
+    tokens: u64,
+    /// Steps a second, while it plays.
+    rate: Option<f64>,
+}
+
+impl<'a> Facts<'a> {
+    fn of(state: &'a State, entry: &'a RunEntry, row: RunRow) -> Self {
+        let live = state.live_of(&entry.path);
+        let of_live = |episode: &EpisodeSummary| -> Option<&LiveEpisode> {
+            let found = live?.episodes.get(&episode.episode)?;
+            (!found.ended).then_some(found)
+        };
+        let steps =
+            |episode: &EpisodeSummary| of_live(episode).map_or(episode.steps, |live| live.steps.max(episode.steps));
+        let score = |episode: &EpisodeSummary| of_live(episode).map_or(episode.progression, |live| live.progression);
+        let tokens = |episode: &EpisodeSummary| episode.prompt_tokens + episode.completion_tokens;
+        let rate = |episode: &EpisodeSummary| of_live(episode).map(|live| live.rate);
+        match row.episode.and_then(|index| entry.episodes.get(index)) {
+            Some(episode) => Self {
+                episode: Some(episode),
+                steps: steps(episode),
+                progression: score(episode),
+                tokens: tokens(episode),
+                rate: rate(episode),
+            },
+            None => Self {
+                episode: None,
+                steps: entry.episodes.iter().map(steps).sum(),
+                progression: entry.episodes.iter().map(score).sum::<f64>() / entry.episodes.len().max(1) as f64,
+                tokens: entry.episodes.iter().map(tokens).sum(),
+                rate: live.map(|_| entry.episodes.iter().filter_map(rate).sum()),
+            },
         }
-        if width < 70 {
-            columns.when = 0;
-        }
-        let used: usize = columns
-            .widths()
-            .iter()
-            .map(|width| if *width > 0 { width + 1 } else { 0 })
-            .sum();
-        let spare = width.saturating_sub(used + 1);
-        columns.model += spare / 2;
-        columns.scaffold += spare - spare / 2;
-        columns
     }
 
-    fn widths(&self) -> [usize; 9] {
-        [
-            self.when,
-            self.world,
-            self.seed,
-            self.scaffold,
-            self.model,
-            self.steps,
-            self.score,
-            self.tokens,
-            self.state,
-        ]
-    }
-
-    fn draw_heading(&self, area: Rect, buf: &mut Buffer, theme: &Theme) {
-        let names = [
-            "began", "world", "seed", "scaffold", "model", "steps", "score", "tokens", "state",
-        ];
-        let cells = names.map(|name| (name.to_owned(), theme.style(Slot::Faint)));
-        self.draw_cells(cells, area, buf);
-    }
-
-    fn draw_row(&self, entry: &RunEntry, row: RunRow, first: bool, area: Rect, buf: &mut Buffer, theme: &Theme) {
+    fn cell(&self, column: Column, entry: &RunEntry, row: RunRow, theme: &Theme) -> (String, Style) {
         let plain = theme.style(Slot::Text);
         let dim = theme.style(Slot::Dim);
-        if let RunState::Broken(problem) = &entry.state {
-            let name = entry
-                .path
-                .file_name()
-                .map(|name| name.to_string_lossy().into_owned())
-                .unwrap_or_default();
-            let line = Line::from(vec![
-                Span::styled(" ✗ broken ", theme.bold(Slot::Bad)),
-                Span::styled(format!("{} ", text::clean(&name)), plain),
-                Span::styled(text::clean(problem).into_owned(), dim),
-            ]);
-            text::put_line(buf, area, 0, &line);
-            return;
-        }
-        let repeat = |said: String| if first { said } else { String::new() };
-        let episode = row.episode.and_then(|index| entry.episodes.get(index));
-        let model = if entry.is_llm {
-            entry.model.clone()
-        } else {
-            format!("{} (no LLM)", entry.model)
-        };
-        let (word, style) = standing(entry, episode, theme);
-        let cells = [
-            (repeat(when(&entry.created)), dim),
-            (repeat(entry.world.clone()), plain),
-            (
-                episode.map_or_else(|| "-".to_owned(), |episode| episode.seed.to_string()),
-                theme.style(Slot::Accent),
-            ),
-            (repeat(entry.scaffold.clone()), plain),
-            (repeat(model), if entry.is_llm { plain } else { dim }),
-            (
-                episode.map_or_else(String::new, |episode| episode.steps.to_string()),
-                plain,
-            ),
-            (
-                episode.map_or_else(String::new, |episode| score(&entry.world, episode)),
-                theme.bold(Slot::Reward),
-            ),
-            (
-                episode.map_or_else(String::new, |episode| {
-                    text::bytes(episode.prompt_tokens + episode.completion_tokens)
-                }),
-                dim,
-            ),
-            (word, style),
-        ];
-        self.draw_cells(cells, area, buf);
-    }
-
-    fn draw_cells(&self, cells: [(String, Style); 9], area: Rect, buf: &mut Buffer) {
-        let mut x = area.x + 1;
-        for (index, (width, (said, style))) in self.widths().into_iter().zip(cells).enumerate() {
-            if width == 0 || x >= area.right() {
-                continue;
+        let once = |said: String| if row.below { String::new() } else { said };
+        let several = self.episode.is_none();
+        let begun = !entry.episodes.is_empty();
+        match column {
+            Column::Began if row.below => {
+                let number = self.episode.map_or(0, |episode| episode.episode.0 + 1);
+                (format!("  └ ep {number}"), dim)
             }
-            let said = text::clean(&said);
-            let number = matches!(index, 2 | 5 | 6 | 7);
-            let said = if number {
-                text::pad_left(&said, width)
-            } else {
-                text::pad(&said, width)
-            };
-            text::put(buf, x, area.y, area.right() - x, &said, style);
-            x += width as u16 + 1;
+            Column::Began => (when(&entry.created), dim),
+            Column::World => (once(entry.world.clone()), plain),
+            Column::Seed => {
+                let said = match self.episode {
+                    Some(episode) => episode.seed.to_string(),
+                    None => format!("×{}", entry.planned.max(entry.episodes.len())),
+                };
+                (said, theme.style(Slot::Accent))
+            }
+            Column::Scaffold => (once(entry.scaffold.clone()), plain),
+            Column::Model if entry.is_llm => (once(entry.model.clone()), plain),
+            Column::Model => (once(format!("{} (no LLM)", entry.model)), dim),
+            Column::Steps if self.rate.is_some() && !several => (format!("{}/{}", self.steps, entry.max_steps), plain),
+            Column::Steps if begun => (self.steps.to_string(), plain),
+            Column::Score if begun => {
+                let mean = if several { "ø" } else { "" };
+                let said = format!("{mean}{}", score(&entry.world, self.progression));
+                (said, theme.bold(Slot::Reward))
+            }
+            Column::Tokens if begun => (text::bytes(self.tokens), dim),
+            Column::Steps | Column::Score | Column::Tokens => (String::new(), plain),
+            Column::State => {
+                let (mut word, style) = standing(entry, self.episode, theme);
+                if let Some(rate) = self.rate.filter(|rate| *rate >= 0.5 && word.starts_with('●')) {
+                    word = format!("{word} {rate:.0}/s");
+                } else if several && self.rate.is_some() {
+                    let over = entry.episodes.iter().filter(|episode| episode.end.is_some()).count();
+                    word = format!("{word} {over}/{}", entry.planned);
+                }
+                (word, style)
+            }
         }
     }
 }
@@ -246,16 +260,26 @@ fn when(created: &str) -> String {
     }
 }
 
-fn score(world: &str, episode: &EpisodeSummary) -> String {
+/// The score as the world counts it.
+pub(super) fn score(world: &str, progression: f64) -> String {
     if world == "crafter" {
-        format!("{:.0}/22", episode.progression * 22.0)
+        format!("{:.0}/22", progression * 22.0)
     } else {
-        format!("{:.0}%", episode.progression * 100.0)
+        format!("{:.0}%", progression * 100.0)
     }
 }
 
+/// How a row stands: a mark and a word.
 fn standing(entry: &RunEntry, episode: Option<&EpisodeSummary>, theme: &Theme) -> (String, Style) {
-    let over = episode.and_then(|episode| episode.end);
+    let several = episode.is_none() && entry.episodes.len() > 1;
+    let any = |end: EndReason| entry.episodes.iter().any(|episode| episode.end == Some(end));
+    let over = match (episode, &entry.state) {
+        (Some(episode), _) => episode.end,
+        (None, RunState::Done) if several && any(EndReason::Failed) => Some(EndReason::Failed),
+        (None, RunState::Done) if several && any(EndReason::Stopped) => Some(EndReason::Stopped),
+        (None, RunState::Done) => Some(EndReason::StepLimit),
+        (None, _) => None,
+    };
     match (&entry.state, over) {
         (RunState::Broken(_), _) => ("✗ broken".into(), theme.bold(Slot::Bad)),
         (_, Some(EndReason::Failed)) => ("✗ failed".into(), theme.style(Slot::Bad)),
@@ -264,90 +288,6 @@ fn standing(entry: &RunEntry, episode: Option<&EpisodeSummary>, theme: &Theme) -
         (_, Some(_)) => ("✓ done".into(), theme.style(Slot::Good)),
         (RunState::Running, None) => ("● running".into(), theme.bold(Slot::Live)),
         (RunState::Paused, None) => ("‖ paused".into(), theme.bold(Slot::Paused)),
-        (RunState::Open | RunState::Done, None) => ("… open".into(), theme.style(Slot::Warn)),
-    }
-}
-
-/// All that is known of the selected run.
-fn draw_side(entry: &RunEntry, row: RunRow, area: Rect, buf: &mut Buffer, theme: &Theme) {
-    let name = entry
-        .path
-        .file_name()
-        .map(|name| name.to_string_lossy().into_owned())
-        .unwrap_or_default();
-    let title = vec![Span::raw(text::clean(&name).into_owned())];
-    let inner = view::pane(buf, area, title, false, theme);
-    let inner = Rect {
-        x: inner.x + 1,
-        width: inner.width.saturating_sub(1),
-        ..inner
-    };
-    let fact = |name: &str, said: String| {
-        Line::from(vec![
-            Span::styled(text::pad(name, 11), theme.style(Slot::Dim)),
-            Span::styled(text::clean(&said).into_owned(), theme.style(Slot::Text)),
-        ])
-    };
-    let mut lines = Vec::new();
-    if let RunState::Broken(problem) = &entry.state {
-        let problem = text::clean(problem).into_owned();
-        lines.extend(
-            text::wrap(&problem, usize::from(inner.width))
-                .into_iter()
-                .map(|range| Line::styled(problem[range].to_owned(), theme.style(Slot::Bad))),
-        );
-    } else {
-        lines.push(fact("began", entry.created.clone()));
-        lines.push(fact("world", entry.world.clone()));
-        lines.push(fact("scaffold", entry.scaffold.clone()));
-        let kind = if entry.is_llm { "" } else { " (a program, no LLM)" };
-        lines.push(fact("model", format!("{}{kind}", entry.model)));
-        lines.push(fact(
-            "limit",
-            format!("{} steps an episode", text::grouped(entry.max_steps.into())),
-        ));
-        lines.push(Line::raw(""));
-    }
-    if let Some(episode) = row.episode.and_then(|index| entry.episodes.get(index)) {
-        let share = match episode.prompt_tokens {
-            0 => String::new(),
-            all => format!(" ({:.0}% cached)", 100.0 * episode.cached_tokens as f64 / all as f64),
-        };
-        lines.push(Line::styled(
-            format!("Episode {}", episode.episode),
-            theme.bold(Slot::Title),
-        ));
-        lines.push(fact("seed", episode.seed.to_string()));
-        lines.push(fact("steps", text::grouped(episode.steps.into())));
-        lines.push(fact("return", format!("{:.1}", episode.total_reward)));
-        lines.push(fact(
-            "score",
-            format!("{} ({:.1}%)", score(&entry.world, episode), episode.progression * 100.0),
-        ));
-        lines.push(fact(
-            "prompt",
-            format!("{} tokens{share}", text::grouped(episode.prompt_tokens)),
-        ));
-        lines.push(fact(
-            "answers",
-            format!("{} tokens", text::grouped(episode.completion_tokens)),
-        ));
-        let end = episode.end.map_or("not over", |end| end.word()).replace('_', " ");
-        lines.push(fact("end", end));
-        lines.push(Line::raw(""));
-    }
-    lines.push(Line::styled("On the command line", theme.bold(Slot::Title)));
-    let run = entry.path.display().to_string();
-    for verb in ["replay", "show", "verify"] {
-        let room = usize::from(inner.width).saturating_sub(10 + verb.len());
-        let run = text::clean(&run);
-        let path = text::cut_left(&run, room);
-        lines.push(Line::styled(format!("automem {verb} {path}"), theme.style(Slot::Dim)));
-    }
-    if entry.state == RunState::Open {
-        lines.push(Line::styled("automem resume … goes on with it", theme.style(Slot::Dim)));
-    }
-    for (row, line) in (0..inner.height).zip(&lines) {
-        text::put_line(buf, inner, row, line);
+        (RunState::Open | RunState::Done, None) => ("… resumable".into(), theme.style(Slot::Warn)),
     }
 }

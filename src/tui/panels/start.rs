@@ -1,22 +1,14 @@
-//! The choice of what to start: in place of an empty list, or over a full one.
+//! The choice of what to start, in place of an empty list.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::tui::layout;
-use crate::tui::runs::{Choice, SMALL_MODEL, StartPanel};
+use crate::tui::start::{Choice, SMALL_MODEL, StartPanel};
 use crate::tui::state::State;
 use crate::tui::theme::Slot;
-use crate::tui::view;
 use crate::tui::widgets::text;
-
-/// Over the list of runs.
-pub(crate) fn draw_over(state: &State, start: &StartPanel, area: Rect, buf: &mut Buffer) {
-    let place = layout::centred(area, 78.min(area.width - 2), height(start) + 2);
-    let inner = view::over(buf, place, "New run", &state.theme);
-    choices(state, start, inner, buf);
-}
 
 /// In place of the list of runs.
 pub(crate) fn draw_empty(state: &State, area: Rect, buf: &mut Buffer) {
@@ -52,12 +44,13 @@ fn height(start: &StartPanel) -> u16 {
 
 fn choices(state: &State, start: &StartPanel, area: Rect, buf: &mut Buffer) {
     let theme = &state.theme;
-    for (index, choice) in start.choices.iter().enumerate() {
-        let y = index as u16 * 3;
-        if y + 1 >= area.height {
-            break;
-        }
-        let (name, about, command) = describe(choice, start.seed);
+    // Where there are more than fit, those around the selected one show.
+    let fit = usize::from((area.height.saturating_sub(2) / 3).max(1));
+    let first = (start.selected + 1).saturating_sub(fit);
+    let shown = start.choices.iter().enumerate().skip(first).take(fit);
+    for (index, choice) in shown {
+        let y = (index - first) as u16 * 3;
+        let (name, about, command) = describe(state, choice, start.seed);
         let selected = index == start.selected;
         let sign = if selected { "▶ " } else { "  " };
         let line = Line::from(vec![
@@ -77,7 +70,7 @@ fn choices(state: &State, start: &StartPanel, area: Rect, buf: &mut Buffer) {
         let line = Line::styled(format!("    {command}"), theme.style(Slot::Faint));
         text::put_line(buf, area, y + 1, &line);
     }
-    let y = start.choices.len() as u16 * 3;
+    let y = start.choices.len().min(fit) as u16 * 3;
     let line = Line::from(vec![
         Span::styled("  seed ", theme.style(Slot::Dim)),
         Span::styled(format!("‹ {} ›", start.seed), theme.bold(Slot::Accent)),
@@ -87,20 +80,20 @@ fn choices(state: &State, start: &StartPanel, area: Rect, buf: &mut Buffer) {
 }
 
 /// Name, what it is, and the command that does the same.
-fn describe(choice: &Choice, seed: u64) -> (String, String, String) {
+fn describe(state: &State, choice: &Choice, seed: u64) -> (String, String, String) {
     let command =
         |model: &str, scaffold: &str| format!("automem watch --scaffold {scaffold} --model {model} --seeds {seed}");
     match choice {
         Choice::Scripted => (
             "Watch the scripted player".into(),
             "a program, no language model; starts at once".into(),
-            command("scripted", "crafter-v0"),
+            command("scripted", &state.runs.run.scaffold),
         ),
         Choice::Model(model) => {
             let scaffold = if model == SMALL_MODEL {
                 "crafter-tiny"
             } else {
-                "crafter-v0"
+                &state.runs.run.scaffold
             };
             (
                 format!("Watch {}", text::clean(model)),
@@ -117,6 +110,11 @@ fn describe(choice: &Choice, seed: u64) -> (String, String, String) {
             "Open a sample run".into(),
             "recorded with this program".into(),
             "automem replay sample-runs/…".into(),
+        ),
+        Choice::More => (
+            "Something else".into(),
+            "world, scaffold, model, seeds, several at once".into(),
+            "automem watch --help".into(),
         ),
     }
 }

@@ -99,10 +99,18 @@ pub(crate) const CHOICES: &[(&str, Choice)] = &[
     ("sixel", Choice::Wire(Wire::Sixel)),
 ];
 
-/// What was wished for before the start, by the environment; the one place that knows where wishes
-/// come from. Empty when nothing was.
-pub(crate) fn wish() -> String {
-    std::env::var("AUTOMEM_PICTURES").unwrap_or_default()
+/// What was wished for before the start, by the settings: the one place that knows their words.
+pub(crate) fn wish(setting: crate::config::Pictures) -> Choice {
+    use crate::config::Pictures as Setting;
+    match setting {
+        Setting::Auto => Choice::Auto,
+        Setting::Kitty => Choice::Wire(Wire::Kitty),
+        Setting::Iterm2 => Choice::Wire(Wire::Iterm2),
+        Setting::Sixel => Choice::Wire(Wire::Sixel),
+        Setting::HalfBlocks => Choice::Look(Look::Blocks),
+        Setting::Off | Setting::Letters => Choice::Look(Look::Letters),
+        Setting::Mono => Choice::Look(Look::Mono),
+    }
 }
 
 /// Reads a choice; empty is `auto`.

@@ -137,13 +137,16 @@ fn space_plays_a_replay_and_pauses_it() {
 fn space_and_dot_steer_a_live_agent() {
     let mut state = live((80, 24));
     assert_eq!(cursor(&state), 3);
-    assert_eq!(press(&mut state, "Space"), [Effect::Control(ControlRequest::Pause)]);
-    update(&mut state, Event::Control(ControlView::Paused));
+    assert_eq!(
+        press(&mut state, "Space"),
+        [Effect::Control(LiveId(0), ControlRequest::Pause)]
+    );
+    update(&mut state, Event::Control(LiveId(0), ControlView::Paused));
     settle(&mut state);
     assert!(text(&state).contains("PAUSED"));
-    assert!(press(&mut state, ".").contains(&Effect::Control(ControlRequest::Step)));
-    assert!(press(&mut state, "Space").contains(&Effect::Control(ControlRequest::Resume)));
-    assert!(press(&mut state, "+").contains(&Effect::Control(ControlRequest::Pace(125))));
+    assert!(press(&mut state, ".").contains(&Effect::Control(LiveId(0), ControlRequest::Step)));
+    assert!(press(&mut state, "Space").contains(&Effect::Control(LiveId(0), ControlRequest::Resume)));
+    assert!(press(&mut state, "+").contains(&Effect::Control(LiveId(0), ControlRequest::Pace(125))));
     // Away from the live end the same keys go through what is recorded.
     press(&mut state, "Home .");
     assert_eq!(cursor(&state), 1);
@@ -162,7 +165,7 @@ fn quitting_asks_only_while_a_run_is_played() {
     let effects = press(&mut state, "C-c y");
     assert_eq!(
         effects[effects.len() - 2..],
-        [Effect::Control(ControlRequest::Leave), Effect::Quit]
+        [Effect::Control(LiveId(0), ControlRequest::Leave), Effect::Quit]
     );
     let effects = update(&mut state, Event::Terminate);
     assert!(effects.contains(&Effect::Quit));
@@ -192,9 +195,9 @@ fn the_list_filters_sorts_and_tells_what_is_broken() {
     let mut state = testing::listing((160, 48), testing::entries());
     press(&mut state, "/");
     write(&mut state, "scripted");
-    assert_eq!(state.runs.rows.len(), 2);
+    assert_eq!(state.runs.rows.len(), 1);
     press(&mut state, "Enter Esc");
-    assert_eq!(state.runs.rows.len(), 5);
+    assert_eq!(state.runs.rows.len(), 4);
     press(&mut state, "s");
     assert!(state.message.as_ref().unwrap().text.contains("best first"));
     press(&mut state, "G");
@@ -209,7 +212,7 @@ fn starting_begins_with_the_scripted_player() {
     let mut state = testing::listing((80, 24), Vec::new());
     let effects = press(&mut state, "Right Enter");
     assert!(
-        matches!(&effects[0], Effect::Start(request) if request.model == "scripted" && request.seed == 43),
+        matches!(&effects[0], Effect::Start(request) if request.model == "scripted" && request.seeds == "43"),
         "{effects:?}"
     );
     let effects = press(&mut state, "Down Enter");
@@ -293,6 +296,11 @@ fn states() -> Vec<State> {
         "/",
     ] {
         let mut state = testing::watching((160, 48), 60, 23);
+        press(&mut state, keys);
+        states.push(state);
+    }
+    for keys in ["n", "c", "d"] {
+        let mut state = testing::listing((160, 48), testing::entries());
         press(&mut state, keys);
         states.push(state);
     }

@@ -1,6 +1,7 @@
 //! The screens as a person sees and drives them.
 
 mod keys;
+mod runs;
 mod screens;
 mod themes;
 
@@ -10,7 +11,7 @@ use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::Rect;
 
-use super::data::{ControlRequest, ControlView, Data, Effect, Event, SearchNews};
+use super::data::{ControlRequest, ControlView, Data, Effect, Event, LiveId, SearchNews};
 use super::export::{Format, export};
 use super::keymap::{self, Place, Screen, TABLE};
 use super::layout::Pane;
@@ -101,7 +102,7 @@ fn live(size: (u16, u16)) -> State {
     state.live = Some(LiveRun::new(watch.path.clone(), true));
     let events = testing::episode_events(4);
     for event in events.into_iter().filter(|event| event.at.step < StepNo(3)) {
-        update(&mut state, Event::Live(event));
+        update(&mut state, Event::Live(LiveId(0), event));
     }
     let frame = std::sync::Arc::new(testing::frame(3));
     tell(&mut state, Body::Observed { frame });
@@ -116,5 +117,5 @@ fn tell(state: &mut State, body: Body) {
         agent: "agent".into(),
         memory_root: "ep_00".into(),
     };
-    update(state, Event::Live(RunEvent { at, body }));
+    update(state, Event::Live(LiveId(0), RunEvent { at, body }));
 }

@@ -37,8 +37,9 @@ pub(crate) fn update(state: &mut State, event: Event) -> Vec<Effect> {
             Vec::new()
         }
         Event::Tick => watch::tick(state),
-        Event::Live(event) => news::live(state, event),
-        Event::Control(control) => news::control(state, control),
+        Event::Live(id, event) => news::live(state, id, event),
+        Event::Control(id, control) => news::control(state, id, control),
+        Event::Rates(rates) => news::rates(state, &rates),
         Event::Graphics(graphics) => {
             state.pictures.graphics = graphics.or(state.pictures.graphics);
             state.redraw = true;
@@ -210,10 +211,10 @@ fn quit(state: &mut State) -> Vec<Effect> {
 
 /// Out without a question. The agent leaves at once: what was committed stays.
 fn quit_now(state: &mut State) -> Vec<Effect> {
-    let mut effects = Vec::new();
-    if state.is_playing_a_run() {
-        effects.push(Effect::Control(ControlRequest::Leave));
-    }
+    let mut effects: Vec<Effect> = state
+        .lives()
+        .map(|live| Effect::Control(live.id, ControlRequest::Leave))
+        .collect();
     effects.push(Effect::Quit);
     effects
 }

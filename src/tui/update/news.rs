@@ -1,24 +1,50 @@
 //! News from the loader, from jobs and from the agent.
 
+use std::path::{Path, PathBuf};
+
 use super::{runs, use_theme, watch};
-use crate::tui::data::{ControlView, Data, Effect, Opened, RunState, SearchNews, Timeline};
+use crate::tui::data::{ControlView, Data, Effect, LiveId, Opened, RunState, SearchNews, Timeline};
+use crate::tui::keymap::{Action, Place, Screen};
 use crate::tui::live::LiveRun;
+use crate::tui::overlay::Overlay;
 use crate::tui::state::{Job, Mood, State};
 use crate::tui::watch::Watch;
-use crate::types::{EpisodeNo, Event};
+use crate::types::{Body, EpisodeNo, Event};
 
-/// The run that this process plays goes on.
-pub(super) fn live(state: &mut State, event: Event) -> Vec<Effect> {
-    if let Some(live) = &mut state.live {
-        live.take(event);
+/// A run that this process plays goes on.
+pub(super) fn live(state: &mut State, id: LiveId, event: Event) -> Vec<Effect> {
+    let begins_or_ends = matches!(event.body, Body::EpisodeStarted { .. } | Body::EpisodeFinished { .. });
+    let in_front = state.live.as_ref().is_some_and(|live| live.id == id);
+    let Some(live) = state.live_mut(id) else {
+        return Vec::new();
+    };
+    live.take(event);
+    if begins_or_ends {
+        state.runs.stale = true;
+    }
+    // What plays behind the open run shows in the list only.
+    if in_front || state.screen == Screen::Runs {
         state.redraw = true;
     }
     Vec::new()
 }
 
-/// The agent's state changed.
-pub(super) fn control(state: &mut State, control: ControlView) -> Vec<Effect> {
-    let Some(live) = &mut state.live else {
+/// How fast episodes are.
+pub(super) fn rates(state: &mut State, rates: &[(LiveId, EpisodeNo, f64)]) -> Vec<Effect> {
+    for (id, episode, rate) in rates {
+        if let Some(live) = state.live_mut(*id)
+            && let Some(episode) = live.episodes.get_mut(episode)
+        {
+            episode.rate = if episode.ended { 0.0 } else { *rate };
+        }
+    }
+    state.redraw = true;
+    Vec::new()
+}
+
+/// The state of an agent changed.
+pub(super) fn control(state: &mut State, id: LiveId, control: ControlView) -> Vec<Effect> {
+    let Some(live) = state.live_mut(id) else {
         return Vec::new();
     };
     if live.control == control {
@@ -27,27 +53,37 @@ pub(super) fn control(state: &mut State, control: ControlView) -> Vec<Effect> {
     live.control = control;
     live.stale = true;
     state.redraw = true;
-    let word = match control {
-        ControlView::Running => RunState::Running,
-        ControlView::Paused => RunState::Paused,
-        ControlView::Stopping | ControlView::Finished => RunState::Done,
-    };
-    let path = live.path.clone();
-    if let Some(entry) = state.runs.entries.iter_mut().find(|entry| entry.path == path) {
-        entry.state = word;
-    }
-    if control == ControlView::Finished && state.screen == crate::tui::keymap::Screen::Runs {
-        return vec![Effect::ListRuns];
-    }
+    state.behind.retain(|live| !live.is_over());
+    state.runs.stale |= control == ControlView::Finished;
+    mark_lives(state);
     Vec::new()
+}
+
+/// The list knows from this process how its own runs stand.
+fn mark_lives(state: &mut State) {
+    for live in state.live.iter().chain(&state.behind) {
+        let word = match live.control {
+            ControlView::Running | ControlView::Stopping => RunState::Running,
+            ControlView::Paused => RunState::Paused,
+            ControlView::Finished => continue,
+        };
+        if let Some(entry) = state.runs.entries.iter_mut().find(|entry| entry.path == live.path) {
+            entry.state = word;
+        }
+    }
 }
 
 pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
     state.redraw = true;
     match data {
-        Data::Runs { entries, models } => {
-            state.runs.start.know_models(&models);
+        Data::Runs { entries, here } => {
+            state.runs.start.know_models(&here.models);
+            if let Some(Overlay::Form(form)) = state.overlays.last_mut() {
+                form.know(&here);
+            }
+            state.runs.here = here;
             state.runs.take(entries);
+            mark_lives(state);
         }
         Data::Opened(opened) => return self::opened(state, *opened),
         Data::OpenFailed(message) => {
@@ -85,15 +121,29 @@ pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
                 watch.scaffold.diff = Some(*diff);
             }
         }
-        Data::Started { path, paced } => {
-            state.job = None;
-            state.opening = true;
-            state.live = Some(LiveRun::new(path.clone(), paced));
-            return vec![Effect::Open {
-                path,
-                episode: EpisodeNo(0),
-                step: None,
-            }];
+        Data::Started { id, path, paced, show } => return started(state, id, path, paced, show),
+        Data::StartFailed(error) => start_failed(state, error),
+        Data::Deleted { path, deleted } => {
+            state.runs.deleted = deleted;
+            return gone(state, &path, "deleted");
+        }
+        Data::Forgotten(path) => return gone(state, &path, "forgotten"),
+        Data::Restored { path, deleted } => {
+            state.runs.deleted = deleted;
+            state.say(Mood::Good, format!("{} is back", name_of(&path)));
+            return vec![Effect::ListRuns];
+        }
+        Data::Leftovers(paths) => {
+            if !paths.is_empty() {
+                let key = state.keymap.shown(Place::Runs, Action::Undo);
+                let said = format!("{} deleted runs are left in the trash: {key} says which", paths.len());
+                state.say(Mood::Info, said);
+            }
+            state.runs.leftovers = paths;
+        }
+        Data::LeftoversDone(said) => {
+            state.say(Mood::Good, said);
+            return vec![Effect::ListRuns, Effect::LookForLeftovers];
         }
         Data::Show(path) => {
             let (episode, step) = (EpisodeNo(0), None);
@@ -103,6 +153,7 @@ pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
         Data::Pulled(request) => {
             state.job = None;
             state.say(Mood::Good, format!("{} is here", request.model));
+            state.runs.stale = true;
             return vec![Effect::Start(request), Effect::ListRuns];
         }
         Data::Theme { theme, names, reloaded } => {
@@ -113,12 +164,87 @@ pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
         }
         Data::Note(text) => state.say(Mood::Good, text),
         Data::Failed(text) => {
-            state.job = None;
-            state.opening = false;
-            state.say(Mood::Bad, text);
+            state.runs.looking = false;
+            // A model that could not be fetched is the dialog's matter.
+            start_failed(state, text);
         }
     }
     Vec::new()
+}
+
+/// A run of this process began.
+fn started(state: &mut State, id: LiveId, path: PathBuf, paced: bool, show: bool) -> Vec<Effect> {
+    state.job = None;
+    let run = LiveRun::new(path.clone(), paced).numbered(id);
+    if let Some(at) = state
+        .overlays
+        .iter()
+        .position(|overlay| matches!(overlay, Overlay::Form(_)))
+        && let Overlay::Form(mut form) = state.overlays.remove(at)
+    {
+        form.starting = false;
+        state.runs.form = Some(*form);
+    }
+    if show {
+        state.opening = true;
+        state.put_in_front(run);
+        return vec![Effect::Open {
+            path,
+            episode: EpisodeNo(0),
+            step: None,
+        }];
+    }
+    state.opening = false;
+    if state.is_front_free() {
+        state.put_in_front(run);
+    } else {
+        state.behind.push(run);
+    }
+    state.say(Mood::Good, format!("{} plays", name_of(&path)));
+    vec![Effect::ListRuns]
+}
+
+/// The dialog keeps what was written and says what is wrong.
+fn start_failed(state: &mut State, error: String) {
+    state.job = None;
+    state.opening = false;
+    let form = state.overlays.iter_mut().find_map(|overlay| match overlay {
+        Overlay::Form(form) if form.starting => Some(form),
+        _ => None,
+    });
+    match form {
+        Some(form) => {
+            form.starting = false;
+            form.error = Some(error);
+        }
+        None => state.say(Mood::Bad, error),
+    }
+}
+
+/// A run is not listed any more.
+fn gone(state: &mut State, path: &Path, how: &str) -> Vec<Effect> {
+    state.runs.remove(path);
+    let key = state.keymap.shown(Place::Runs, Action::Undo);
+    let undo = if how == "deleted" && !key.is_empty() {
+        format!("; {key} brings it back")
+    } else {
+        String::new()
+    };
+    state.say(Mood::Good, format!("{} is {how}{undo}", name_of(path)));
+    let mut effects = vec![Effect::ListRuns];
+    if state.watch.as_ref().is_some_and(|watch| watch.path == path) {
+        state.watch = None;
+        effects.push(Effect::Close(path.to_owned()));
+    }
+    if state.live.as_ref().is_some_and(|live| live.path == path) {
+        state.live = None;
+    }
+    effects
+}
+
+fn name_of(path: &Path) -> String {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+    name.unwrap_or_default()
 }
 
 fn watching(state: &mut State, episode: EpisodeNo) -> Option<&mut Watch> {
@@ -126,11 +252,22 @@ fn watching(state: &mut State, episode: EpisodeNo) -> Option<&mut Watch> {
 }
 
 fn opened(state: &mut State, opened: Opened) -> Vec<Effect> {
+    state.bring_to_front(&opened.path);
+    // What was said about another episode of the same run still holds.
+    let same = state.watch.as_ref().is_some_and(|watch| watch.path == opened.path);
+    let message = state.message.take().filter(|_| same && state.screen == Screen::Watch);
     match &mut state.watch {
         Some(watch) if watch.path == opened.path => watch.reopen(opened),
-        _ => state.watch = Some(Box::new(Watch::new(opened))),
+        _ => {
+            let mut watch = Watch::new(opened);
+            if watch.finished {
+                watch.speed = state.opens.speed;
+            }
+            state.watch = Some(Box::new(watch));
+        }
     }
     runs::shown(state);
+    state.message = message;
     Vec::new()
 }
 

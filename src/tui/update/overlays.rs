@@ -1,7 +1,7 @@
 //! Actions on what lies over the screen.
 
 use super::{act as act_below, load_theme, push, quit_now, runs, watch};
-use crate::tui::data::Effect;
+use crate::tui::data::{ControlRequest, Effect};
 use crate::tui::inspector::Part;
 use crate::tui::keymap::{Action, Screen};
 use crate::tui::layout;
@@ -22,6 +22,7 @@ pub(super) fn write(state: &mut State, c: char) -> Vec<Effect> {
             picker.scroll = Default::default();
         }
         Some(Overlay::Line(line)) => line.text.push(c),
+        Some(Overlay::Form(form)) if !form.starting => form.write(c),
         _ => return Vec::new(),
     }
     state.redraw = true;
@@ -70,11 +71,21 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
             }
             Vec::new()
         }
-        Overlay::Confirm(Confirm::QuitWhileLive) => {
-            if action == Action::Yes {
-                return quit_now(state);
-            }
-            Vec::new()
+        Overlay::Confirm(confirm) => {
+            return match (&*confirm, action) {
+                (Confirm::QuitWhileLive, Action::Yes) => quit_now(state),
+                (Confirm::StopRun(id), Action::Yes) => vec![Effect::Control(*id, ControlRequest::Stop)],
+                (Confirm::DeleteRun(path) | Confirm::DeleteElsewhere(path), Action::Yes) => {
+                    vec![Effect::Delete(path.clone())]
+                }
+                (Confirm::DeleteElsewhere(path), Action::Forget) => vec![Effect::Forget(path.clone())],
+                (Confirm::Leftovers(_), Action::Yes) => vec![Effect::Leftovers { restore: true }],
+                (Confirm::Leftovers(_), Action::Remove) => vec![Effect::Leftovers { restore: false }],
+                _ => {
+                    state.overlays.push(top);
+                    Vec::new()
+                }
+            };
         }
         Overlay::Inspector(inspector) => {
             if let Action::TurnBy(by) = action {
@@ -109,13 +120,14 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
             }
             Vec::new()
         }
-        Overlay::Start(start) => {
-            let effects = runs::choose(state, start, action);
-            state.runs.start = start.clone();
-            if !effects.is_empty() {
-                return effects;
-            }
+        Overlay::Form(form) => {
+            let effects = runs::form(state, form, action);
+            state.runs.form = Some((**form).clone());
             effects
+        }
+        Overlay::Columns(selected) => {
+            runs::choose_column(state, selected, action);
+            Vec::new()
         }
     };
     state.overlays.push(top);
@@ -129,6 +141,12 @@ fn close(state: &mut State, top: &Overlay) -> Vec<Effect> {
     {
         state.runs.filter.clear();
         state.runs.arrange();
+    }
+    if let Overlay::Form(form) = top {
+        let mut form = (**form).clone();
+        form.error = None;
+        form.starting = false;
+        state.runs.form = Some(form);
     }
     Vec::new()
 }

@@ -1,12 +1,13 @@
 //! Actions on the list of runs, and on the choice of what to start.
 
 use super::page;
-use crate::tui::data::{Effect, RunState};
-use crate::tui::keymap::{Action, Screen};
-use crate::tui::overlay::{LineFor, LinePrompt, Overlay};
-use crate::tui::runs::{Choice, StartPanel};
+use crate::tui::columns::Column;
+use crate::tui::data::{ControlRequest, ControlView, Effect, RunState};
+use crate::tui::keymap::{Action, Place, Screen};
+use crate::tui::live::LiveRun;
+use crate::tui::overlay::{Confirm, LineFor, LinePrompt, Overlay};
+use crate::tui::start::{Choice, Erase, Form, StartPanel};
 use crate::tui::state::{Mood, State};
-use crate::types::EpisodeNo;
 
 pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
     if state.shows_start() {
@@ -26,9 +27,22 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
         Action::Top => scroll.select(0, len, height),
         Action::Bottom => scroll.select(len, len, height),
         Action::Open => return open(state),
-        Action::NewRun => {
-            let start = state.runs.start.clone();
-            state.overlays.push(Overlay::Start(start));
+        Action::NewRun => open_form(state),
+        Action::Columns => state.overlays.push(Overlay::Columns(0)),
+        Action::Unfold => state.runs.fold(true),
+        Action::Fold => state.runs.fold(false),
+        Action::PlayPause => return pause(state),
+        Action::StopRun => {
+            if let Some(id) = state.selected_live().map(|live| live.id) {
+                state.overlays.push(Overlay::Confirm(Confirm::StopRun(id)));
+            }
+        }
+        Action::ResumeRun => return resume(state),
+        Action::Delete => delete(state),
+        Action::Undo => return undo(state),
+        Action::Sample => {
+            state.opening = true;
+            return vec![Effect::OpenSample];
         }
         Action::Filter => {
             let text = state.runs.filter.clone();
@@ -60,10 +74,14 @@ fn open(state: &mut State) -> Vec<Effect> {
         state.say(Mood::Bad, text);
         return Vec::new();
     }
+    // A run with several episodes opens at the first that plays.
+    let running = state.live_of(&entry.path).and_then(LiveRun::running);
     let episode = row
         .episode
         .and_then(|index| entry.episodes.get(index))
-        .map_or(EpisodeNo(0), |summary| summary.episode);
+        .map(|summary| summary.episode)
+        .or(running)
+        .unwrap_or_default();
     let path = entry.path.clone();
     state.opening = true;
     vec![Effect::Open {
@@ -73,13 +91,142 @@ fn open(state: &mut State) -> Vec<Effect> {
     }]
 }
 
-/// Actions on the choice of what to start, in place of the list or over it.
-pub(super) fn choose(state: &mut State, start: &mut StartPanel, action: Action) -> Vec<Effect> {
+/// Pauses the selected run, or lets it go on.
+fn pause(state: &State) -> Vec<Effect> {
+    let Some(live) = state.selected_live() else {
+        return Vec::new();
+    };
+    let request = match live.control {
+        ControlView::Paused => ControlRequest::Resume,
+        _ => ControlRequest::Pause,
+    };
+    vec![Effect::Control(live.id, request)]
+}
+
+/// Goes on with the selected run.
+fn resume(state: &mut State) -> Vec<Effect> {
+    let Some((entry, _)) = state.runs.selected() else {
+        return Vec::new();
+    };
+    let path = entry.path.clone();
+    state.say(Mood::Info, "going on with the run");
+    vec![Effect::Resume(path)]
+}
+
+/// Brings back what was deleted last; what another session left is asked about.
+fn undo(state: &mut State) -> Vec<Effect> {
+    if state.runs.deleted > 0 {
+        return vec![Effect::Undo];
+    }
+    let left = state.runs.leftovers.clone();
+    if !left.is_empty() {
+        state.overlays.push(Overlay::Confirm(Confirm::Leftovers(left)));
+    }
+    Vec::new()
+}
+
+/// Asks whether the selected run shall be deleted.
+fn delete(state: &mut State) {
+    let Some((entry, _)) = state.runs.selected() else {
+        return;
+    };
+    let path = entry.path.clone();
+    if state.live_of(&path).is_some() {
+        let key = state.keymap.shown(Place::Runs, Action::StopRun);
+        state.say(Mood::Bad, format!("the run is being played; {key} stops it first"));
+    } else if entry.state == RunState::Running {
+        let said = "another process plays the run; stop that one first";
+        state.say(Mood::Bad, said);
+    } else {
+        let question = if entry.elsewhere {
+            Confirm::DeleteElsewhere(path)
+        } else {
+            Confirm::DeleteRun(path)
+        };
+        state.overlays.push(Overlay::Confirm(question));
+    }
+}
+
+/// Opens the dialog as it was left, else with what was started last.
+fn open_form(state: &mut State) {
+    let mut form = match state.runs.form.take() {
+        Some(form) => form,
+        None => Form::new(&state.runs.run, &state.runs.here),
+    };
+    form.know(&state.runs.here);
+    form.at = 0;
+    state.overlays.push(Overlay::Form(Box::new(form)));
+}
+
+/// Actions in the dialog that starts a run.
+pub(super) fn form(state: &mut State, form: &mut Form, action: Action) -> Vec<Effect> {
+    if form.starting {
+        return Vec::new();
+    }
+    match action {
+        Action::Up => form.go(-1),
+        Action::Down => form.go(1),
+        Action::ChoiceBy(by) => form.choose(by),
+        Action::Erase => form.erase(Erase::Letter),
+        Action::EraseWord => form.erase(Erase::Word),
+        Action::EraseAll => form.erase(Erase::All),
+        Action::Accept | Action::Background => {
+            let pull = form.must_pull();
+            let Some(request) = form.request(action == Action::Accept) else {
+                return Vec::new();
+            };
+            if pull && state.job.is_some() {
+                form.error = Some("wait for what is being fetched".to_owned());
+                return Vec::new();
+            }
+            form.starting = true;
+            return vec![if pull {
+                Effect::PullModel(request)
+            } else {
+                Effect::Start(request)
+            }];
+        }
+        _ => {}
+    }
+    Vec::new()
+}
+
+/// Actions on the choice of columns.
+pub(super) fn choose_column(state: &mut State, selected: &mut usize, action: Action) {
+    let last = Column::ALL.len() - 1;
+    let chosen = &mut state.runs.columns;
+    match action {
+        Action::Up => *selected = selected.saturating_sub(1),
+        Action::Down => *selected = (*selected + 1).min(last),
+        Action::EraseAll => chosen.clear(),
+        Action::Toggle => {
+            let column = Column::ALL[(*selected).min(last)];
+            if chosen.is_empty() {
+                chosen.extend(Column::ALL);
+            }
+            match chosen.iter().position(|other| *other == column) {
+                // The last one stays: a list without columns says nothing.
+                Some(at) if chosen.len() > 1 => drop(chosen.remove(at)),
+                Some(_) => {}
+                None => chosen.push(column),
+            }
+            if Column::ALL.iter().all(|column| chosen.contains(column)) {
+                chosen.clear();
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Actions on the choice of what to start, in place of the list.
+fn choose(state: &mut State, start: &mut StartPanel, action: Action) -> Vec<Effect> {
     state.redraw = true;
     match action {
         Action::Up => start.selected = start.selected.saturating_sub(1),
         Action::Down => start.selected = (start.selected + 1).min(start.choices.len().saturating_sub(1)),
         Action::StepBy(by) => start.seed = start.seed.saturating_add_signed(i64::from(by)),
+        Action::NewRun => open_form(state),
+        Action::Undo => return undo(state),
         Action::Accept => return begin(state, start),
         _ => {}
     }
@@ -87,18 +234,15 @@ pub(super) fn choose(state: &mut State, start: &mut StartPanel, action: Action) 
 }
 
 fn begin(state: &mut State, start: &StartPanel) -> Vec<Effect> {
-    if state.is_playing_a_run() && start.choices.get(start.selected) != Some(&Choice::Sample) {
-        state.say(
-            Mood::Info,
-            "a run is running; 2 shows it; wait for its end before another one starts",
-        );
-        return Vec::new();
-    }
     if state.job.is_some() {
         state.say(Mood::Info, "wait for what is being fetched");
         return Vec::new();
     }
-    match (start.choices.get(start.selected), start.request()) {
+    match (start.choices.get(start.selected), start.request(&state.runs.run)) {
+        (Some(Choice::More), _) => {
+            open_form(state);
+            Vec::new()
+        }
         (Some(Choice::Sample), _) => {
             state.opening = true;
             vec![Effect::OpenSample]

@@ -5,6 +5,7 @@
 use super::watch::wanted_map;
 use crate::tui::data::Effect;
 use crate::tui::inspector;
+use crate::tui::keymap::Screen;
 use crate::tui::layout::{self, Pane};
 use crate::tui::overlay::Overlay;
 use crate::tui::panels;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 pub(crate) fn settle(state: &mut State) -> Vec<Effect> {
     let mut effects = Vec::new();
     follow(state, &mut effects);
+    list(state, &mut effects);
     let (memory_area, scaffold_area) = (state.inner(Pane::Memory), state.inner(Pane::Scaffold));
     if let Some(watch) = state.watch.as_deref_mut() {
         effects.extend(load(watch));
@@ -39,6 +41,22 @@ pub(crate) fn settle(state: &mut State) -> Vec<Effect> {
         fit_inspector(inspector, state.size);
     }
     effects
+}
+
+/// Has the list of runs brought up to date while it shows, one look at a time.
+fn list(state: &mut State, effects: &mut Vec<Effect>) {
+    if state.screen != Screen::Runs || !state.runs.loaded {
+        return;
+    }
+    if !state.runs.looked_for_leftovers {
+        state.runs.looked_for_leftovers = true;
+        effects.push(Effect::LookForLeftovers);
+    }
+    if state.runs.stale && !state.runs.looking {
+        state.runs.stale = false;
+        state.runs.looking = true;
+        effects.push(Effect::ListRuns);
+    }
 }
 
 /// Takes the step under way from the live run and keeps the cursor at its end.

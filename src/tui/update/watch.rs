@@ -17,6 +17,7 @@ use super::panes;
 pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
     let live = state.plays_live();
     let running = state.live_here().map(|live| live.control);
+    let id = state.live_here().map(|live| live.id).unwrap_or_default();
     let Some(watch) = state.watch.as_deref_mut() else {
         return Vec::new();
     };
@@ -50,11 +51,11 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
         Action::EpisodeBy(by) => return episode(state, by),
         Action::PlayPause if live => {
             return match running {
-                Some(ControlView::Paused) => vec![Effect::Control(ControlRequest::Resume)],
-                _ => vec![Effect::Control(ControlRequest::Pause)],
+                Some(ControlView::Paused) => vec![Effect::Control(id, ControlRequest::Resume)],
+                _ => vec![Effect::Control(id, ControlRequest::Pause)],
             };
         }
-        Action::OneStep if live => return vec![Effect::Control(ControlRequest::Step)],
+        Action::OneStep if live => return vec![Effect::Control(id, ControlRequest::Step)],
         Action::PlayPause => {
             watch.playing = !watch.playing;
             if watch.playing && watch.at_end() {
@@ -145,6 +146,7 @@ fn episode(state: &mut State, by: i32) -> Vec<Effect> {
     let Some(watch) = &mut state.watch else {
         return Vec::new();
     };
+    let live = state.live.as_ref().filter(|live| live.path == watch.path);
     let at = watch
         .episodes
         .iter()
@@ -154,11 +156,15 @@ fn episode(state: &mut State, by: i32) -> Vec<Effect> {
         .and_then(|to| watch.episodes.get(to));
     match to {
         Some(summary) => {
-            watch.follow = false;
             watch.playing = false;
+            let (path, episode) = (watch.path.clone(), summary.episode);
+            let plays = live.and_then(|live| live.episodes.get(&episode));
+            watch.follow = plays.is_some_and(|episode| !episode.ended);
+            let said = standing_of(state, episode);
+            state.say(Mood::Info, said);
             vec![Effect::Open {
-                path: watch.path.clone(),
-                episode: summary.episode,
+                path,
+                episode,
                 step: None,
             }]
         }
@@ -174,16 +180,40 @@ fn episode(state: &mut State, by: i32) -> Vec<Effect> {
     }
 }
 
+/// An episode of the open run in a line: `episode 3 of 8: seed 44, step 120 of 300, 14%, 85 steps/s`.
+fn standing_of(state: &State, episode: EpisodeNo) -> String {
+    let Some(watch) = &state.watch else {
+        return String::new();
+    };
+    let Some(summary) = watch.episodes.iter().find(|summary| summary.episode == episode) else {
+        return String::new();
+    };
+    let live = state.live_here().and_then(|live| live.episodes.get(&episode));
+    let live = live.filter(|live| !live.ended);
+    let steps = live.map_or(summary.steps, |live| live.steps.max(summary.steps));
+    let score = live.map_or(summary.progression, |live| live.progression);
+    let rate = live.map_or_else(String::new, |live| format!(", {:.0} steps/s", live.rate));
+    format!(
+        "episode {} of {}: seed {}, step {steps} of {}, {:.0}%{rate}",
+        episode.0 + 1,
+        watch.episodes.len(),
+        summary.seed,
+        watch.meta.max_steps,
+        score * 100.0
+    )
+}
+
 fn speed(state: &mut State, change: impl Fn(Speed) -> Speed) -> Vec<Effect> {
-    let paced = state.live_here().is_some_and(|live| live.paced);
+    let paced = state.live_here().filter(|live| live.paced).map(|live| live.id);
+    let normal = state.opens.step_ms;
     let Some(watch) = &mut state.watch else {
         return Vec::new();
     };
     watch.speed = change(watch.speed);
     let said = format!("speed {}", watch.speed.word());
-    let pace = Effect::Control(ControlRequest::Pace(watch.speed.step_ms() as u64));
+    let pace = ControlRequest::Pace(watch.speed.pace_ms(normal));
     state.say(Mood::Info, said);
-    if paced { vec![pace] } else { Vec::new() }
+    paced.map(|id| Effect::Control(id, pace)).into_iter().collect()
 }
 
 /// The replay goes on, unless the step that shows is still being loaded.

@@ -1,7 +1,7 @@
 //! Places in a text, and the known word that is closest to a wrong one.
 
 /// Line and column (in characters) of a byte offset, both from 1.
-pub(super) fn line_column(text: &str, offset: usize) -> (u32, u32) {
+pub(crate) fn line_column(text: &str, offset: usize) -> (u32, u32) {
     let mut offset = offset.min(text.len());
     while !text.is_char_boundary(offset) {
         offset -= 1;
@@ -18,7 +18,7 @@ fn as_u32(n: usize) -> u32 {
 }
 
 /// `did you mean ...?` when a known word is close, else the list of what there is.
-pub(super) fn hint_among(word: &str, known: &[&str]) -> String {
+pub(crate) fn hint_among(word: &str, known: &[&str]) -> String {
     match similar::get_close_matches(word, known, 1, 0.6).first() {
         Some(close) => format!("did you mean `{close}`?"),
         None => format!("there are: {}", known.join(", ")),
