@@ -86,7 +86,7 @@ fn every_place_draws_in_every_theme_and_size() {
                             | Overlay::Help(_)
                             | Overlay::Palette(_)
                             | Overlay::Confirm(_)
-                            | Overlay::Start(_)
+                            | Overlay::Form(_)
                     )
                 });
                 assert!(typed || last.split_whitespace().count() >= 2, "no hints: {told}");
