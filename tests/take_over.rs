@@ -85,7 +85,10 @@ fn a_person_plays_edits_and_speaks_and_the_record_has_all_of_it() {
     terminal.wait_for("new file");
     terminal.send("\r");
     let screen = terminal.wait_for("from_me.txt is edited");
-    assert!(screen.contains("the lake is south"), "the edit shows at once:\n{screen}");
+    assert!(
+        screen.contains("the lake is south"),
+        "the edit shows at once:\n{screen}"
+    );
     terminal.send("\x14");
     terminal.wait_for("tell the agent");
     terminal.send("mind the lava\r");
@@ -109,17 +112,26 @@ fn a_person_plays_edits_and_speaks_and_the_record_has_all_of_it() {
     terminal.send("\x1b");
     terminal.wait_for("lets it go on");
     terminal.send(" ");
-    terminal.wait_until("the end", |screen| screen.contains("40 of 40") && screen.contains("replay"));
+    terminal.wait_until("the end", |screen| {
+        screen.contains("40 of 40") && screen.contains("replay")
+    });
     terminal.send("q");
     assert!(terminal.wait_exit().success());
     assert!(terminal.is_restored());
 
     let report = run_json(home, &["verify", out.to_str().unwrap(), "--json"]);
-    assert_eq!((&report["ok"], &report["steps"]), (&true.into(), &40.into()), "{report}");
+    assert_eq!(
+        (&report["ok"], &report["steps"]),
+        (&true.into(), &40.into()),
+        "{report}"
+    );
     let all = run_ok(home, &["export", out.to_str().unwrap(), "--jsonl", "-"]);
     for event in ["human_acted", "human_edited", "human_said"] {
         assert!(all.contains(event), "no {event}");
     }
+    let run = out.to_str().unwrap();
+    let blame = run_ok(home, &["blame", run, "--file", "from_me.txt", "--step", "39", "--json"]);
+    assert!(blame.contains("human"), "{blame}");
     assert!(all.contains("mind the lava") && all.contains("the lake is south"));
     assert!(all.contains(&format!("\"step\":{before}")), "{before}");
 }
@@ -151,9 +163,15 @@ esac";
         terminal.wait_for("› strategy.txt");
         terminal.send("\r");
         terminal.wait_for(said);
-        assert_eq!(std::fs::read_to_string(memory.join("strategy.txt")).ok(), before.as_ref().ok().cloned());
+        assert_eq!(
+            std::fs::read_to_string(memory.join("strategy.txt")).ok(),
+            before.as_ref().ok().cloned()
+        );
     }
-    assert_eq!(std::fs::read(memory.join("strategy.txt.not-taken~")).unwrap(), b"\xff\xfe");
+    assert_eq!(
+        std::fs::read(memory.join("strategy.txt.not-taken~")).unwrap(),
+        b"\xff\xfe"
+    );
     // Keys reach the screen again, and leaving is as ever.
     play(&mut terminal, "\r");
     terminal.send("\x1b");

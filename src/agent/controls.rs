@@ -303,7 +303,10 @@ mod tests {
         controls.pause();
         controls.step();
         controls.step();
-        assert_eq!(gate.pass(EpisodeNo(0), &|| ()), (Permit::Play, vec!["paused", "stepped", "stepped"]));
+        assert_eq!(
+            gate.pass(EpisodeNo(0), &|| ()),
+            (Permit::Play, vec!["paused", "stepped", "stepped"])
+        );
         assert_eq!(gate.pass(EpisodeNo(0), &|| ()), (Permit::Play, vec![]));
         controls.stop();
         assert_eq!(gate.pass(EpisodeNo(0), &|| ()), (Permit::Stop, vec!["stopped"]));

@@ -137,7 +137,10 @@ impl Desk {
 
 impl Drop for Desk {
     fn drop(&mut self) {
-        let pid = self.away.as_ref().and_then(|pid| *pid.lock().unwrap_or_else(PoisonError::into_inner));
+        let pid = self
+            .away
+            .as_ref()
+            .and_then(|pid| *pid.lock().unwrap_or_else(PoisonError::into_inner));
         if let Some(pid) = pid {
             terminal::end(pid);
         }
@@ -173,7 +176,12 @@ fn look_before(request: &EditRequest) -> Result<Option<Vec<u8>>, String> {
         match std::fs::symlink_metadata(&place) {
             Ok(found) if last && found.is_file() => {}
             Ok(found) if !last && found.is_dir() => {}
-            Ok(_) => return Err(format!("{} is no plain file or folder: choose another name", place.display())),
+            Ok(_) => {
+                return Err(format!(
+                    "{} is no plain file or folder: choose another name",
+                    place.display()
+                ));
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(format!("{} cannot be read: {error}", place.display())),
         }
@@ -225,11 +233,17 @@ fn judge(request: EditRequest, before: Option<&[u8]>, ended: Result<(), String>)
             }
         }
         Err(error) => EditOutcome::Failed(format!("{} cannot be read: {error}", target.display())),
-        Ok(found) if !found.is_file() => {
-            refuse(&request, before, "the editor left no plain file at its place".to_owned())
-        }
+        Ok(found) if !found.is_file() => refuse(
+            &request,
+            before,
+            "the editor left no plain file at its place".to_owned(),
+        ),
         Ok(found) if found.len() > request.most => {
-            let why = format!("{} bytes are more than the {} of a memory file", found.len(), request.most);
+            let why = format!(
+                "{} bytes are more than the {} of a memory file",
+                found.len(),
+                request.most
+            );
             refuse(&request, before, why)
         }
         Ok(_) => match std::fs::read(&target) {
@@ -267,7 +281,9 @@ fn refuse(request: &EditRequest, before: Option<&[u8]>, why: String) -> EditOutc
         let number = if n == 0 { String::new() } else { format!(".{n}") };
         request.root.join(format!("{name}.not-taken{number}~"))
     };
-    let kept = (0..MOST_KEPT).map(free).find(|path| std::fs::symlink_metadata(path).is_err());
+    let kept = (0..MOST_KEPT)
+        .map(free)
+        .find(|path| std::fs::symlink_metadata(path).is_err());
     let Some(kept) = kept else {
         return EditOutcome::Failed(format!("{why}; too many copies lie beside it already: remove some"));
     };
@@ -334,7 +350,10 @@ mod tests {
         assert_eq!(crate::memory::look(root).len(), 1, "what is kept is no memory");
         std::fs::remove_file(&file).unwrap();
         let gone = judge(request(root, "a.txt"), Some(b"one\n"), Err("killed".into()));
-        assert_eq!((gone.outcome, gone.trouble), (EditOutcome::Removed, Some("killed".into())));
+        assert_eq!(
+            (gone.outcome, gone.trouble),
+            (EditOutcome::Removed, Some("killed".into()))
+        );
     }
 
     #[test]

@@ -88,7 +88,10 @@ impl Place {
 
     /// Whether letters are typed here, so that they are no keys.
     pub(crate) fn types(self) -> bool {
-        matches!(self, Self::Picker | Self::Line | Self::Form | Self::TakeOver | Self::Walk)
+        matches!(
+            self,
+            Self::Picker | Self::Line | Self::Form | Self::TakeOver | Self::Walk
+        )
     }
 }
 

@@ -13,9 +13,9 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
 use super::blame::{Fold, Survey};
 use super::data::{Data, Effect, Event, FilterNews, LoadRequest, MemoryView, Opened, Timeline};
-use super::rules::Rules;
 use super::filter::{self, Filter};
 use super::memory_diff::{self, DiffWish};
+use super::rules::Rules;
 use super::track::Track;
 use crate::store::{Reader, StoreError};
 use crate::types::{EpisodeNo, StepNo, StepRecord};

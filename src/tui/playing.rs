@@ -130,7 +130,10 @@ impl Played {
     }
 
     fn controls(&self, id: LiveId) -> Option<&Controls> {
-        self.runs.iter().find(|run| run.id == id).map(|run| &run.handle.controls)
+        self.runs
+            .iter()
+            .find(|run| run.id == id)
+            .map(|run| &run.handle.controls)
     }
 
     /// Lets the handles go, whose workers may still be closing their records.

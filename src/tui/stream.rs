@@ -141,7 +141,10 @@ pub(crate) fn rows<'a>(record: &'a StepRecord) -> Vec<Placed<'a>> {
             Body::StepFinished { state_patch, .. } => {
                 let changes = state_patch.as_ref().map(script_changes).unwrap_or_default();
                 if !changes.is_empty() {
-                    let said: Vec<String> = changes.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+                    let said: Vec<String> = changes
+                        .iter()
+                        .map(|(name, value)| format!("{name} = {value}"))
+                        .collect();
                     push(Row::Script(changes.len(), said.join(" · ")), None, last);
                 }
                 if let Some(outcome) = outcome.filter(|outcome| outcome.reward != 0.0) {
@@ -187,10 +190,15 @@ fn alone(step: StepNo, row: Row<'_>) -> Placed<'_> {
 /// shortest first.
 pub(crate) fn script_changes(patch: &Value) -> Vec<(String, String)> {
     let set = patch.get("set").and_then(Value::as_object);
-    let set = set.into_iter().flatten().map(|(name, value)| (name.clone(), value.to_string()));
+    let set = set
+        .into_iter()
+        .flatten()
+        .map(|(name, value)| (name.clone(), value.to_string()));
     let unset = patch.get("unset").and_then(Value::as_array);
     let unset = unset.into_iter().flatten().filter_map(Value::as_str);
-    let mut changes: Vec<_> = set.chain(unset.map(|name| (name.to_owned(), "gone".to_owned()))).collect();
+    let mut changes: Vec<_> = set
+        .chain(unset.map(|name| (name.to_owned(), "gone".to_owned())))
+        .collect();
     // Long ones hide what comes after them.
     changes.sort_by_key(|(_, value)| value.len());
     changes

@@ -38,7 +38,9 @@ impl Side {
     pub(crate) fn action(self, actions: &[Action]) -> Option<&Action> {
         let fits = |action: &&Action, word: &str| {
             let name = action.0.to_lowercase();
-            let mut parts = name.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty());
+            let mut parts = name
+                .split(|c: char| !c.is_alphanumeric())
+                .filter(|part| !part.is_empty());
             match (parts.next(), parts.next(), parts.next()) {
                 (Some(only), None, None) => only == word,
                 (Some(verb), Some(side), None) => side == word && ["move", "walk", "go"].contains(&verb),

@@ -99,7 +99,14 @@ fn draw_actions(state: &State, panel: &TakeOver, watch: &Watch, (place, area): (
         height: area.height + 2,
         ..place
     };
-    list::scrollbar(buf, border, scroll.top, found.len(), height, theme.style(Slot::BorderFocus));
+    list::scrollbar(
+        buf,
+        border,
+        scroll.top,
+        found.len(),
+        height,
+        theme.style(Slot::BorderFocus),
+    );
 }
 
 fn filter_line(state: &State, panel: &TakeOver) -> Line<'static> {
@@ -128,7 +135,11 @@ fn above(state: &State, watch: &Watch, inner: Rect) -> Vec<Line<'static>> {
     let (mark, said, slot) = match Standing::of(state) {
         Standing::Waits(step) => ("◆", format!("your move: step {step}"), Slot::Human),
         Standing::Finishes(step) => ("●", format!("step {step} is being played …"), Slot::Live),
-        Standing::Plays => ("●", "the agent plays; it pauses after its step …".to_owned(), Slot::Live),
+        Standing::Plays => (
+            "●",
+            "the agent plays; it pauses after its step …".to_owned(),
+            Slot::Live,
+        ),
         Standing::Stops => ("■", "the run is being stopped".to_owned(), Slot::Warn),
         Standing::Over => ("■", "the episode is over; Esc closes".to_owned(), Slot::Warn),
     };
@@ -140,7 +151,9 @@ fn above(state: &State, watch: &Watch, inner: Rect) -> Vec<Line<'static>> {
     lines.extend(last_step(watch, wide, theme));
     let frame = watch.shown.as_ref().and_then(|record| record.frame());
     if let Some(frame) = frame {
-        let room = usize::from(inner.height).saturating_sub(lines.len() + LEAST_ROWS + 4).min(9);
+        let room = usize::from(inner.height)
+            .saturating_sub(lines.len() + LEAST_ROWS + 4)
+            .min(9);
         // The achievements have their place in the game pane.
         let mut status = Status::of(frame);
         status.achievements.clear();
@@ -155,7 +168,10 @@ fn last_step(watch: &Watch, wide: usize, theme: &Theme) -> Vec<Line<'static>> {
     let Some(mark) = watch.marks.last() else {
         return Vec::new();
     };
-    let by = watch.record(mark.step).and_then(|record| record.action()).map(|action| action.3);
+    let by = watch
+        .record(mark.step)
+        .and_then(|record| record.action())
+        .map(|action| action.3);
     let by = match by {
         Some(ActionBy::Human) => " ◆ yours",
         Some(ActionBy::Fallback) => " ✗ fallback",
@@ -180,7 +196,9 @@ fn below(state: &State, inner: Rect) -> Vec<Line<'static>> {
     let theme = &state.theme;
     let wide = usize::from(inner.width);
     let live = state.live_here();
-    let episode = live.zip(state.watch.as_ref()).and_then(|(live, watch)| live.episodes.get(&watch.episode));
+    let episode = live
+        .zip(state.watch.as_ref())
+        .and_then(|(live, watch)| live.episodes.get(&watch.episode));
     let Some(episode) = episode else {
         return Vec::new();
     };
@@ -194,13 +212,19 @@ fn below(state: &State, inner: Rect) -> Vec<Line<'static>> {
         ])
     };
     let most = if inner.height >= 30 { 4 } else { 2 };
-    let said = episode.told.iter().map(|said| row(&format!("“{said}”"), " · next prompt"));
+    let said = episode
+        .told
+        .iter()
+        .map(|said| row(&format!("“{said}”"), " · next prompt"));
     let edited = episode.edited().map(|path| row(path, " · recorded next step"));
     let mut lines: Vec<_> = edited.chain(said).collect();
     let hidden = lines.len().saturating_sub(most);
     if hidden > 0 {
         lines.drain(..=hidden);
-        lines.insert(0, Line::styled(format!("◆ and {} more", hidden + 1), theme.style(Slot::Dim)));
+        lines.insert(
+            0,
+            Line::styled(format!("◆ and {} more", hidden + 1), theme.style(Slot::Dim)),
+        );
     }
     if !lines.is_empty() {
         lines.insert(0, Line::styled("waits", theme.bold(Slot::Title)));

@@ -9,7 +9,10 @@ use crate::types::{Action, MemoryChange};
 fn taken(size: (u16, u16)) -> State {
     let mut state = live(size);
     let effects = press(&mut state, "t");
-    assert!(effects.contains(&Effect::Control(LiveId(0), ControlRequest::Pause)), "{effects:?}");
+    assert!(
+        effects.contains(&Effect::Control(LiveId(0), ControlRequest::Pause)),
+        "{effects:?}"
+    );
     assert_eq!(Standing::of(&state), Standing::Plays);
     update(&mut state, Event::Control(LiveId(0), ControlView::Paused));
     settle(&mut state);
@@ -35,7 +38,11 @@ fn request(state: &mut State, keys: &str) -> EditRequest {
 }
 
 fn said(state: &State) -> String {
-    state.message.as_ref().map(|message| message.text.clone()).unwrap_or_default()
+    state
+        .message
+        .as_ref()
+        .map(|message| message.text.clone())
+        .unwrap_or_default()
 }
 
 #[test]
@@ -51,7 +58,16 @@ fn the_panel_at_both_sizes() {
     insta::assert_snapshot!("take_over_160x48", text(&state));
     press(&mut state, "C-e");
     insta::assert_snapshot!("take_over_files_160x48", text(&state));
-    for (columns, rows) in [(60, 16), (80, 17), (100, 32), (200, 60), (400, 150), (59, 16), (1, 1), (80, 24)] {
+    for (columns, rows) in [
+        (60, 16),
+        (80, 17),
+        (100, 32),
+        (200, 60),
+        (400, 150),
+        (59, 16),
+        (1, 1),
+        (80, 24),
+    ] {
         update(&mut state, Event::Resize(columns, rows));
         settle(&mut state);
         press(&mut state, "Down");
@@ -90,7 +106,10 @@ fn what_cannot_be_played_says_why() {
     press(&mut state, "Tab");
     assert!(acts(&press(&mut state, "Up")).is_empty(), "this world knows no north");
     assert!(said(&state).contains("no action that walks there"));
-    assert_eq!(Side::East.action(&[Action::from("Move East")]), Some(&Action::from("Move East")));
+    assert_eq!(
+        Side::East.action(&[Action::from("Move East")]),
+        Some(&Action::from("Move East"))
+    );
     // The agent goes on, or the run is over, while the panel is open.
     update(&mut state, Event::Control(LiveId(0), ControlView::Running));
     press(&mut state, "Tab C-u");
@@ -139,14 +158,20 @@ fn an_edit_shows_at_once_and_until_it_is_recorded() {
     assert_eq!(effects, [Effect::TakeBack]);
     settle(&mut state);
     let screen = text(&state);
-    assert!(screen.contains("the lake is south") && screen.contains("edit◆"), "{screen}");
+    assert!(
+        screen.contains("the lake is south") && screen.contains("edit◆"),
+        "{screen}"
+    );
     assert!(screen.contains("recorded next step"), "{screen}");
     let before = testing::memory(2).files["notes/map.txt"].text.clone();
     let change = MemoryChange::between("notes/map.txt", Some(&before), Some(text_now)).unwrap();
     tell(&mut state, Body::HumanEdited { changes: vec![change] });
     settle(&mut state);
     let screen = text(&state);
-    assert!(screen.contains("the lake is south") && !screen.contains("recorded next step"), "{screen}");
+    assert!(
+        screen.contains("the lake is south") && !screen.contains("recorded next step"),
+        "{screen}"
+    );
     assert!(screen.contains("◆ a person edited notes/map.txt"), "{screen}");
     // What could not be taken changes nothing.
     let why = "it is no UTF-8 text".to_owned();
@@ -190,7 +215,10 @@ fn what_is_said_waits_until_it_went_out() {
     );
     settle(&mut state);
     let screen = text(&state);
-    assert!(!screen.contains("· next prompt") && screen.contains("◆ a person says: mind the lava"), "{screen}");
+    assert!(
+        !screen.contains("· next prompt") && screen.contains("◆ a person says: mind the lava"),
+        "{screen}"
+    );
 }
 
 #[test]
@@ -236,11 +264,16 @@ fn the_script_of_a_scaffold_shows_what_it_changed() {
     let watch = state.watch.as_mut().unwrap();
     watch.records.put(StepNo(23), std::sync::Arc::new(record), StepNo(23));
     let rows = crate::tui::stream::rows_of(watch, StepNo(23));
-    let row = rows.iter().position(|row| matches!(row.row, crate::tui::stream::Row::Script(3, _)));
+    let row = rows
+        .iter()
+        .position(|row| matches!(row.row, crate::tui::stream::Row::Script(3, _)));
     watch.actions.row = row.expect("a row of the script");
     press(&mut state, "Tab Tab");
     assert!(text(&state).contains("3 values"), "{}", text(&state));
     press(&mut state, "Enter");
     let screen = text(&state);
-    assert!(screen.contains("What step 23 changed") && screen.contains("[1,2]") && screen.contains("gone"), "{screen}");
+    assert!(
+        screen.contains("What step 23 changed") && screen.contains("[1,2]") && screen.contains("gone"),
+        "{screen}"
+    );
 }

@@ -47,7 +47,10 @@ fn refusal(state: &State) -> Option<String> {
         Standing::Stops => Some("the run is being stopped: it cannot be taken over any more".to_owned()),
         _ if !watch.at_end() => {
             let key = state.keymap.shown(Place::Watch, keymap::Action::Last);
-            Some(format!("this is step {} of the past: {key} goes to the live end, then take over", watch.cursor))
+            Some(format!(
+                "this is step {} of the past: {key} goes to the live end, then take over",
+                watch.cursor
+            ))
         }
         _ => None,
     }
@@ -58,17 +61,27 @@ pub(super) fn act(state: &mut State, panel: &mut TakeOver, action: keymap::Actio
     use keymap::Action as A;
     let mut effects = Vec::new();
     let mut over = None;
-    let actions = state.watch.as_ref().map(|watch| watch.meta.world.actions.clone()).unwrap_or_default();
+    let actions = state
+        .watch
+        .as_ref()
+        .map(|watch| watch.meta.world.actions.clone())
+        .unwrap_or_default();
     let len = panel.matches(&actions).len();
     let rows = panels::take_over::rows(state);
     match action {
         A::Accept => match panel.matches(&actions).get(panel.scroll.selected) {
             Some(action) => effects = play(state, (*action).clone()),
-            None => state.say(Mood::Bad, format!("no action of this world is called `{}`", panel.filter)),
+            None => state.say(
+                Mood::Bad,
+                format!("no action of this world is called `{}`", panel.filter),
+            ),
         },
         A::Walk(side) => match side.action(&actions) {
             Some(action) => effects = play(state, action.clone()),
-            None => state.say(Mood::Info, "this world has no action that walks there; choose one from the list"),
+            None => state.say(
+                Mood::Info,
+                "this world has no action that walks there; choose one from the list",
+            ),
         },
         A::Toggle => panel.walks = !panel.walks,
         A::Up => panel.scroll.select_by(-1, len, rows),
@@ -89,7 +102,10 @@ pub(super) fn act(state: &mut State, panel: &mut TakeOver, action: keymap::Actio
 pub(super) fn closed(state: &mut State) {
     if matches!(Standing::of(state), Standing::Waits(_) | Standing::Finishes(_)) {
         let key = state.keymap.shown(Place::Watch, keymap::Action::PlayPause);
-        state.say(Mood::Info, format!("the agent has the game again and waits: {key} lets it go on"));
+        state.say(
+            Mood::Info,
+            format!("the agent has the game again and waits: {key} lets it go on"),
+        );
     }
 }
 
@@ -153,7 +169,11 @@ fn files(state: &mut State) -> Option<Picker> {
     });
     let mut picker = Picker::of_files(entries.collect());
     let open = watch.memory.open_path(memory);
-    picker.scroll.selected = memory.files.keys().position(|path| Some(path.as_str()) == open).unwrap_or(0);
+    picker.scroll.selected = memory
+        .files
+        .keys()
+        .position(|path| Some(path.as_str()) == open)
+        .unwrap_or(0);
     Some(picker)
 }
 
@@ -190,7 +210,9 @@ pub(super) fn edit(state: &mut State, path: &str) -> Vec<Effect> {
     };
     let most = state.watch.as_ref().map_or(0, |watch| watch.rules.file_bytes);
     let folder = state.live.as_ref().map(|live| agent::memory_folder(&live.path));
-    let root = folder.zip(episode(state)).map(|(folder, episode)| folder.join(&*episode.root));
+    let root = folder
+        .zip(episode(state))
+        .map(|(folder, episode)| folder.join(&*episode.root));
     let Some(root) = root else {
         return Vec::new();
     };
