@@ -163,6 +163,13 @@ fn an_edit_shows_at_once_and_until_it_is_recorded() {
         "{screen}"
     );
     assert!(screen.contains("recorded next step"), "{screen}");
+    press(&mut state, "Esc q");
+    assert!(
+        said(&state).contains("edit of notes/map.txt is not recorded"),
+        "{}",
+        said(&state)
+    );
+    press(&mut state, "n t");
     let before = testing::memory(2).files["notes/map.txt"].text.clone();
     let change = MemoryChange::between("notes/map.txt", Some(&before), Some(text_now)).unwrap();
     tell(&mut state, Body::HumanEdited { changes: vec![change] });
