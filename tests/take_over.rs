@@ -42,7 +42,6 @@ fn taken(home: &Path, out: &Path, editor: &Path, steps: &str, size: (u16, u16)) 
     let editor = editor.to_str().unwrap();
     let mut terminal = Terminal::start_as(home, &args, size, &[("EDITOR", editor), ("VISUAL", "")], &[]);
     terminal.wait_for("LIVE");
-    terminal.wait_until("a step", |screen| screen.contains(" 2 of "));
     terminal.send("t");
     terminal.wait_for("your move");
     terminal
@@ -190,8 +189,8 @@ fn an_episode_that_ends_while_the_panel_is_open_says_so() {
     let home = room.path();
     let out = home.join("run.db");
     let editor = editor(home, "true");
-    let mut terminal = taken(home, &out, &editor, "8", (80, 24));
-    while my_move(&terminal.screen()).is_some_and(|step| step < 7) {
+    let mut terminal = taken(home, &out, &editor, "30", (80, 24));
+    while my_move(&terminal.screen()).is_some_and(|step| step < 29) {
         play(&mut terminal, "\r");
     }
     terminal.send("\r");
