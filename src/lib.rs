@@ -14,7 +14,7 @@
 //! | phase | `LOG` (record what just happened), then `PLAN` (consult memory, commit an action) |
 //! | turn | one model call inside a phase |
 //! | memory op | one file operation the model asked for: SEARCH READ TAIL COUNT LIST APPEND WRITE CREATE DELETE |
-//! | scaffold | prompts, memory-file schema and op vocabulary: a folder with a version and a parent |
+//! | scaffold | prompts, script, memory-file schema and op vocabulary: a folder with a version and a parent |
 //!
 //! # Map of the house
 //!
@@ -34,10 +34,10 @@
 //! | [`memory`] | the agent's directory: confinement, quotas, the registry of operations (one file an op) |
 //! | [`llm`] | [`llm::ChatModel`] and the registry of back ends: llama.cpp, model servers, recorded answers; fetching models |
 //! | [`store`] | the run file: versioned codec, writer, reader, search, the registry of runs |
-//! | [`scaffold`] | manifest, templates, check, the shipped scaffolds, differences |
-//! | [`agent`] | phases as pure state machines, the driver at the edge, pause and step, resume, verify; scripted players |
-//! | [`analysis`] | what events mean: blame |
-//! | [`tui`] | the screens: pure update, effects at the edge, one table of keys, panels |
+//! | [`scaffold`] | manifest, templates, the script's host (a child process), file rules, check, the shipped scaffolds, differences |
+//! | [`agent`] | phases as pure state machines, the driver at the edge, pause, step and taking over, the script of a scaffold at work, resume, verify, rehearsal; scripted players |
+//! | [`analysis`] | what events mean: blame, heat of memory files |
+//! | [`tui`] | the screens: pure update, effects at the edge, one table of keys, panels, themes, pictures |
 //! | [`cli`] | one file a verb |
 //!
 //! # How data flows

@@ -4,7 +4,10 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     // The program as the child that runs a scaffold's script: it must reach nothing else.
-    if std::env::args_os().nth(1).is_some_and(|first| first == automem::scaffold::hooks::CHILD_ARGUMENT) {
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|first| first == automem::scaffold::hooks::CHILD_ARGUMENT)
+    {
         return automem::scaffold::hooks::child_main();
     }
     // Before any thread: OpenMP reads its settings when llama.cpp first computes.

@@ -542,14 +542,19 @@ fn a_person_acts_speaks_and_edits_and_all_of_it_can_be_replayed() {
     let controls = handle.controls.clone();
     controls.pause();
     wait_until("the pause", || controls.waiting() == 1);
-    let played = || Reader::open(&out).unwrap().episodes().unwrap().first().map_or(0, |episode| episode.steps);
+    let played = || {
+        Reader::open(&out)
+            .unwrap()
+            .episodes()
+            .unwrap()
+            .first()
+            .map_or(0, |episode| episode.steps)
+    };
     let next = played();
     controls.act(EpisodeNo(0), "Do".into());
     controls.say(EpisodeNo(0), "mind the lava");
     controls.step();
-    wait_until("the step", || {
-        controls.waiting() == 1 && played() == next + 1
-    });
+    wait_until("the step", || controls.waiting() == 1 && played() == next + 1);
     controls.act(EpisodeNo(0), "Fly".into());
     controls.act(EpisodeNo(7), "Do".into());
     controls.resume();
@@ -557,13 +562,30 @@ fn a_person_acts_speaks_and_edits_and_all_of_it_can_be_replayed() {
 
     let steps = steps(&out);
     let step = &steps[next as usize];
-    assert_eq!(step.action().map(|action| (action.1, action.3)), Some(("Do", ActionBy::Human)));
+    assert_eq!(
+        step.action().map(|action| (action.1, action.3)),
+        Some(("Do", ActionBy::Human))
+    );
     assert!(step.events.contains(&Body::HumanActed { action: "Do".into() }));
-    let said = steps.iter().flat_map(|step| &step.events).position(|body| matches!(body, Body::HumanSaid { .. }));
+    let said = steps
+        .iter()
+        .flat_map(|step| &step.events)
+        .position(|body| matches!(body, Body::HumanSaid { .. }));
     assert!(said.is_some());
-    let prompts: Vec<&str> = steps.iter().flat_map(|step| step.turns()).map(|turn| turn.prompt.as_str()).collect();
-    assert_eq!(prompts.iter().filter(|prompt| prompt.contains("mind the lava")).count(), 1);
+    let prompts: Vec<&str> = steps
+        .iter()
+        .flat_map(|step| step.turns())
+        .map(|turn| turn.prompt.as_str())
+        .collect();
+    assert_eq!(
+        prompts.iter().filter(|prompt| prompt.contains("mind the lava")).count(),
+        1
+    );
     let after = &steps[next as usize + 1];
-    assert_eq!(after.action().map(|action| action.3), Some(ActionBy::Model), "Fly is no action");
+    assert_eq!(
+        after.action().map(|action| action.3),
+        Some(ActionBy::Model),
+        "Fly is no action"
+    );
     assert!(agent::verify(&out, &Default::default(), &mut |_| ()).unwrap().ok);
 }

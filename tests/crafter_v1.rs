@@ -60,8 +60,16 @@ fn writes_at_most_a_third_and_gets_no_less_far() {
     assert_eq!(new.failures, Vec::<String>::new());
     assert_eq!(new.failed_ops, Vec::<String>::new());
     println!("written {:.1} against {:.1}", new.written, old.written);
-    println!("progression {:.3} against {:.3}", new.report.mean_progression, old.report.mean_progression);
-    assert!(new.written * 3.0 <= old.written, "{} against {}", new.written, old.written);
+    println!(
+        "progression {:.3} against {:.3}",
+        new.report.mean_progression, old.report.mean_progression
+    );
+    assert!(
+        new.written * 3.0 <= old.written,
+        "{} against {}",
+        new.written,
+        old.written
+    );
     assert!(
         new.report.mean_progression >= old.report.mean_progression,
         "{:?} against {:?}",

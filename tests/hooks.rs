@@ -17,7 +17,10 @@ use serde_json::{Map, Value, json};
 use support::{FnModel, last, place, plan, play, step_of};
 
 fn files_of(name: &str) -> BTreeMap<String, String> {
-    Scaffold::named(name, &Workspace::at("/nonexistent")).unwrap().files().clone()
+    Scaffold::named(name, &Workspace::at("/nonexistent"))
+        .unwrap()
+        .files()
+        .clone()
 }
 
 /// crafter-v0 with more in its manifest, and a script.
@@ -94,19 +97,31 @@ def hook(state, event):
 "#;
     let mut files = files_of("crafter-v0");
     files.get_mut("scaffold.toml").unwrap().push_str(manifest);
-    files.get_mut("prompts/log.md").unwrap().push_str("\nGREETING: {{ greeting }}\n");
+    files
+        .get_mut("prompts/log.md")
+        .unwrap()
+        .push_str("\nGREETING: {{ greeting }}\n");
     files.insert("hooks.star".into(), script.into());
     assert_eq!(check(&files), []);
     let scaffold = Scaffold::from_files(files).unwrap();
     let model = FnModel::of(|request| match request.slot.phase {
         Phase::Log if step_of(request) == 3 => "<|MARK|>here|tree<|END|><|DONE|>".into(),
-        Phase::Log => format!("<|MARK|>1,2|seen at {}<|END|><|APPEND|>strategy.txt|line<|END|><|DONE|>", step_of(request)),
+        Phase::Log => format!(
+            "<|MARK|>1,2|seen at {}<|END|><|APPEND|>strategy.txt|line<|END|><|DONE|>",
+            step_of(request)
+        ),
         Phase::Plan if step_of(request) == 1 && !last(request).contains("think again") => "<|ACTION|>Do<|END|>".into(),
         Phase::Plan if step_of(request) == 4 => "<|ACTION|>Dance<|END|>".into(),
         Phase::Plan => "<|ACTION|>Noop<|END|>".into(),
     });
     let (_folder, out) = place();
-    play(with(scaffold, RunPlan { max_steps: 8, ..plan(&out, model) }));
+    play(with(
+        scaffold,
+        RunPlan {
+            max_steps: 8,
+            ..plan(&out, model)
+        },
+    ));
     let steps = steps(&out);
     assert_eq!(failures(&steps), Vec::<String>::new());
 
@@ -114,11 +129,18 @@ def hook(state, event):
     assert!(log.prompt.contains("GREETING: hello 2"), "{}", log.prompt);
 
     let mark = steps[2].ops().find(|op| op.op == "MARK").unwrap();
-    assert_eq!((mark.by, mark.outcome.status, mark.outcome.text.as_str()), (Author::Model, OpStatus::Ok, "marked"));
+    assert_eq!(
+        (mark.by, mark.outcome.status, mark.outcome.text.as_str()),
+        (Author::Model, OpStatus::Ok, "marked")
+    );
     assert_eq!(mark.changes.len(), 1);
     let bad = steps[3].ops().find(|op| op.op == "MARK").unwrap();
     assert_eq!(bad.outcome.status, OpStatus::Malformed);
-    assert!(bad.outcome.text.contains("<|MARK|>x,y|text<|END|>"), "{}", bad.outcome.text);
+    assert!(
+        bad.outcome.text.contains("<|MARK|>x,y|text<|END|>"),
+        "{}",
+        bad.outcome.text
+    );
 
     let rejected: Vec<_> = steps[1]
         .events
@@ -130,11 +152,20 @@ def hook(state, event):
         .collect();
     assert_eq!(rejected, [("Do", "think again")]);
     assert_eq!(steps[1].action().unwrap().1, "Noop");
-    assert_eq!(steps[4].action().unwrap(), ("Dance", "Move North", true, ActionBy::Model));
+    assert_eq!(
+        steps[4].action().unwrap(),
+        ("Dance", "Move North", true, ActionBy::Model)
+    );
 
-    let upkeep: Vec<_> = steps[5].ops().filter(|op| op.by == Author::Scaffold).map(|op| op.op.as_str()).collect();
+    let upkeep: Vec<_> = steps[5]
+        .ops()
+        .filter(|op| op.by == Author::Scaffold)
+        .map(|op| op.op.as_str())
+        .collect();
     assert_eq!(upkeep, ["APPEND", "PRUNE"]);
-    assert!(steps[2].events.contains(&Body::Annotated { text: "planning".into() }));
+    assert!(steps[2].events.contains(&Body::Annotated {
+        text: "planning".into()
+    }));
 
     let memory = Reader::open(&out).unwrap().memory_at(EpisodeNo(0), StepNo(7)).unwrap();
     let text = |path: &str| memory.files[path].text.to_string();
@@ -152,7 +183,13 @@ def hook(state, event):
 fn a_script_that_fails_is_recorded_and_left_out_in_the_end() {
     let script = "def hook(state, event):\n    return state, [vars(unknown = 1)] if event.kind == 'plan' else [][1]\n";
     let (_folder, out) = place();
-    play(with(scaffold("", script), RunPlan { max_steps: 12, ..plan(&out, idle()) }));
+    play(with(
+        scaffold("", script),
+        RunPlan {
+            max_steps: 12,
+            ..plan(&out, idle())
+        },
+    ));
     let steps = steps(&out);
     assert_eq!(steps.iter().filter(|step| step.outcome().is_some()).count(), 12);
     let failures = failures(&steps);
@@ -166,9 +203,19 @@ fn a_script_that_fails_is_recorded_and_left_out_in_the_end() {
 fn a_gate_that_never_lets_pass_does_not_stop_the_game() {
     let script = "def hook(state, event):\n    return state, [reject('no')] if event.kind == 'action' else []\n";
     let (_folder, out) = place();
-    play(with(scaffold("", script), RunPlan { max_steps: 3, ..plan(&out, idle()) }));
+    play(with(
+        scaffold("", script),
+        RunPlan {
+            max_steps: 3,
+            ..plan(&out, idle())
+        },
+    ));
     for step in steps(&out).iter().filter(|step| step.outcome().is_some()) {
-        let rejections = step.events.iter().filter(|body| matches!(body, Body::ActionRejected { .. })).count();
+        let rejections = step
+            .events
+            .iter()
+            .filter(|body| matches!(body, Body::ActionRejected { .. }))
+            .count();
         assert_eq!((rejections, step.action().unwrap().3), (2, ActionBy::Model));
     }
 }
@@ -176,7 +223,15 @@ fn a_gate_that_never_lets_pass_does_not_stop_the_game() {
 #[test]
 fn state_goes_on_after_a_resume() {
     let script = "def hook(state, event):\n    if event.kind == 'log':\n        state['n'] = state.get('n', 0) + 1\n        return state, [append('strategy.txt', 'call %d' % state['n'])]\n    return None\n";
-    let make = |out: &Path| with(scaffold("", script), RunPlan { max_steps: 30, ..plan(out, idle()) });
+    let make = |out: &Path| {
+        with(
+            scaffold("", script),
+            RunPlan {
+                max_steps: 30,
+                ..plan(out, idle())
+            },
+        )
+    };
     let (_folder, whole) = place();
     play(make(&whole));
     let (_other, cut) = place();
@@ -196,7 +251,10 @@ fn a_loop_without_end_is_stopped_by_ticks() {
     let script = "def hook(state, event):\n    for i in range(1000000000):\n        pass\n";
     let mut hooks = hooks(script, quick());
     let error = hooks.call("log", Map::new()).unwrap_err();
-    assert!(matches!(&error, HookError::Script(told) if told.to_lowercase().contains("tick")), "{error}");
+    assert!(
+        matches!(&error, HookError::Script(told) if told.to_lowercase().contains("tick")),
+        "{error}"
+    );
     assert!(hooks.process().is_some(), "the process lives on");
 }
 
@@ -239,7 +297,12 @@ fn a_call_that_babbles_is_cut_short() {
     let script = "def hook(state, event):\n    if event.kind == 'print':\n        for i in range(10000):\n            print('x' * 1000)\n        return None\n    return state, [note('x' * 1000) for _ in range(2000)]\n";
     let mut hooks = hooks(script, quick());
     let printed = hooks.call("print", Map::new()).unwrap();
-    assert!(printed.len() <= 20 && printed.iter().all(|effect| matches!(effect, HookEffect::Note { text } if text.len() <= 400)));
+    assert!(
+        printed.len() <= 20
+            && printed
+                .iter()
+                .all(|effect| matches!(effect, HookEffect::Note { text } if text.len() <= 400))
+    );
     let error = hooks.call("log", Map::new()).unwrap_err();
     assert!(error.to_string().contains("larger than"), "{error}");
     hooks.call("print", Map::new()).unwrap();
@@ -252,7 +315,13 @@ fn a_killed_process_is_started_again() {
     let mut hooks = hooks(script, quick());
     hooks.call("log", Map::new()).unwrap();
     let pid = hooks.process().unwrap().to_string();
-    assert!(std::process::Command::new("kill").args(["-9", &pid]).status().unwrap().success());
+    assert!(
+        std::process::Command::new("kill")
+            .args(["-9", &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
     let error = hooks.call("log", Map::new()).unwrap_err();
     assert!(matches!(error, HookError::Gone(_)), "{error}");
     hooks.call("log", Map::new()).unwrap();
@@ -270,7 +339,11 @@ fn the_script_sees_memory_as_it_is() {
         other => panic!("{other:?}"),
     };
     assert_eq!(seen(&mut hooks), "one\n");
-    for (before, after) in [(Some("one\n"), Some("one\ntwo\n")), (Some("one\ntwo\n"), Some("two\n")), (Some("two\n"), None)] {
+    for (before, after) in [
+        (Some("one\n"), Some("one\ntwo\n")),
+        (Some("one\ntwo\n"), Some("two\n")),
+        (Some("two\n"), None),
+    ] {
         let change = automem::types::MemoryChange::between("a.txt", before, after).unwrap();
         hooks.memory_changed(&change);
         assert_eq!(seen(&mut hooks), after.unwrap_or("None"));
@@ -280,14 +353,22 @@ fn the_script_sees_memory_as_it_is() {
 #[test]
 fn scripts_reach_nothing_outside() {
     for (script, told) in [
-        ("load('x.star', 'y')\ndef hook(state, event):\n    return None\n", "load"),
+        (
+            "load('x.star', 'y')\ndef hook(state, event):\n    return None\n",
+            "load",
+        ),
         ("def hook(state, event):\n    return open('/etc/passwd')\n", "open"),
         ("import os\ndef hook(state, event):\n    return None\n", ""),
     ] {
         let mut files = files_of("crafter-v0");
         files.insert("hooks.star".into(), script.into());
         let problems = check(&files);
-        assert!(problems.iter().any(|p| p.file == "hooks.star" && p.message.contains(told)), "{script}: {problems:?}");
+        assert!(
+            problems
+                .iter()
+                .any(|p| p.file == "hooks.star" && p.message.contains(told)),
+            "{script}: {problems:?}"
+        );
     }
 }
 
@@ -303,7 +384,9 @@ def hook(state, event):
     let Value::Object(step) = step else { unreachable!() };
     hooks.begin_step(step);
     hooks.call("log", Map::new()).unwrap();
-    hooks.call("action", Map::from_iter([("raw".to_owned(), "Do".into())])).unwrap();
+    hooks
+        .call("action", Map::from_iter([("raw".to_owned(), "Do".into())]))
+        .unwrap();
     assert_eq!(hooks.state()["log"], json!(["kind", "observation", "step"]));
     assert_eq!(hooks.state()["action"], json!(["kind", "observation", "raw", "step"]));
 }

@@ -160,7 +160,11 @@ fn whole_files_can_be_wrong() {
         "hooks.star".into(),
         "def hook(state, event):\n    return state, [notes(1)]\n".into(),
     );
-    assert!(only(&files).starts_with("hooks.star:2:20: Use of undefined variable `notes`"), "{}", only(&files));
+    assert!(
+        only(&files).starts_with("hooks.star:2:20: Use of undefined variable `notes`"),
+        "{}",
+        only(&files)
+    );
 
     assert!(
         check(&Files::new())
@@ -268,20 +272,56 @@ fn the_parts_for_hooks_are_checked_too() {
         files
     };
     for (files, told) in [
-        (more("[vars]\nstep = 1\n"), "`step` cannot be a variable of the scaffold's own"),
-        (more("[hooks]\ntick = 5\n"), "unknown key `tick` in [hooks] (did you mean `ticks`?)"),
-        (more("[ops.custom.MARK]\nargs = [\"x\"]\n"), "nothing carries out the operation MARK"),
-        (script(more("[ops.custom.mark]\nargs = [\"x\"]\n")), "`mark` cannot be the name of an operation"),
-        (script(more("[ops.custom.READ]\nargs = [\"x\"]\n")), "READ is there already"),
-        (script(more("[ops.custom.MARK]\nargs = [\"x\"]\npatterns = [\"(\"]\n")), "`(` is not a pattern"),
-        (script(more("[ops.custom.MARK]\nargs = [\"x\"]\nafter = \"APEND\"\n")), "did you mean `APPEND`?"),
-        (script(more("[ops.custom.MARK]\narg = [\"x\"]\n")), "unknown key `arg` in [ops.custom.\"MARK\"]"),
-        (more("[[prompt.when]]\nphase = \"PLAN\"\nmatches = \"x\"\ntemplate = \"plan_x.md\"\n"), "there is no template `plan_x.md`"),
-        (more("[[prompt.when]]\nphase = \"PLAM\"\nmatches = \"x\"\ntemplate = \"plan.md\"\n"), "unknown value `PLAM`"),
+        (
+            more("[vars]\nstep = 1\n"),
+            "`step` cannot be a variable of the scaffold's own",
+        ),
+        (
+            more("[hooks]\ntick = 5\n"),
+            "unknown key `tick` in [hooks] (did you mean `ticks`?)",
+        ),
+        (
+            more("[ops.custom.MARK]\nargs = [\"x\"]\n"),
+            "nothing carries out the operation MARK",
+        ),
+        (
+            script(more("[ops.custom.mark]\nargs = [\"x\"]\n")),
+            "`mark` cannot be the name of an operation",
+        ),
+        (
+            script(more("[ops.custom.READ]\nargs = [\"x\"]\n")),
+            "READ is there already",
+        ),
+        (
+            script(more("[ops.custom.MARK]\nargs = [\"x\"]\npatterns = [\"(\"]\n")),
+            "`(` is not a pattern",
+        ),
+        (
+            script(more("[ops.custom.MARK]\nargs = [\"x\"]\nafter = \"APEND\"\n")),
+            "did you mean `APPEND`?",
+        ),
+        (
+            script(more("[ops.custom.MARK]\narg = [\"x\"]\n")),
+            "unknown key `arg` in [ops.custom.\"MARK\"]",
+        ),
+        (
+            more("[[prompt.when]]\nphase = \"PLAN\"\nmatches = \"x\"\ntemplate = \"plan_x.md\"\n"),
+            "there is no template `plan_x.md`",
+        ),
+        (
+            more("[[prompt.when]]\nphase = \"PLAM\"\nmatches = \"x\"\ntemplate = \"plan.md\"\n"),
+            "unknown value `PLAM`",
+        ),
         (more("[variants.a]\ntask = \"(\"\n"), "`(` is not a pattern"),
-        (more("[variants.a]\ntask = \"a\"\ninitial = { \"nothing.txt\" = \"\" }\n"), "[files] does not plan `nothing.txt`"),
+        (
+            more("[variants.a]\ntask = \"a\"\ninitial = { \"nothing.txt\" = \"\" }\n"),
+            "[files] does not plan `nothing.txt`",
+        ),
         (more("[actions]\nrepairs = {}\n"), "unknown key `repairs` in [actions]"),
-        (more("[results]\nheaders = \"\"\n"), "unknown key `headers` in [results]"),
+        (
+            more("[results]\nheaders = \"\"\n"),
+            "unknown key `headers` in [results]",
+        ),
     ] {
         let problem = only(&files);
         assert!(problem.contains(told), "{told}: {problem}");
@@ -291,11 +331,15 @@ fn the_parts_for_hooks_are_checked_too() {
 
 #[test]
 fn a_variant_is_worked_in_for_its_task_only() {
-    let files = more("[variants.a]\ntask = \"^maze\"\nfallback = \"Do\"\ninitial = { \"strategy.txt\" = \"left hand\" }\n");
+    let files =
+        more("[variants.a]\ntask = \"^maze\"\nfallback = \"Do\"\ninitial = { \"strategy.txt\" = \"left hand\" }\n");
     let scaffold = Scaffold::from_files(files).unwrap();
     let initial = |scaffold: &Scaffold| scaffold.initial_memory()["strategy.txt"].to_string();
     let maze = scaffold.for_task("maze-3");
-    assert_eq!((initial(&maze).as_str(), maze.manifest().actions.fallback.as_deref()), ("left hand", Some("Do")));
+    assert_eq!(
+        (initial(&maze).as_str(), maze.manifest().actions.fallback.as_deref()),
+        ("left hand", Some("Do"))
+    );
     assert_eq!(maze.digest(), scaffold.digest());
     assert_eq!(initial(&scaffold.for_task("cave")), "");
 }

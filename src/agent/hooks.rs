@@ -15,6 +15,9 @@ use crate::types::{Action, Author, Body, MemoryChange, MemoryOp, OpStatus, Phase
 /// Failures after which a script is not asked any more in an episode.
 const MOST_FAILURES: u32 = 10;
 
+/// An effect on a memory file that was carried out: the operation's name, its arguments, its result.
+type Done = (&'static str, Vec<String>, OpResult);
+
 /// The script of an episode under way.
 pub(super) struct Script {
     hooks: Option<Hooks>,
@@ -116,7 +119,10 @@ impl Episode<'_> {
     ) -> Result<Gating, Fault> {
         let event = Map::from_iter([
             ("raw".to_owned(), raw.into()),
-            ("action".to_owned(), action.map_or(Value::Null, |action| action.0.clone().into())),
+            (
+                "action".to_owned(),
+                action.map_or(Value::Null, |action| action.0.clone().into()),
+            ),
             ("rejections".to_owned(), rejections.into()),
         ]);
         let said = self.ask_script("action", event, Phase::Plan)?;
@@ -247,8 +253,14 @@ impl Episode<'_> {
     }
 
     /// Carries out an effect on a memory file: the operation's name, its arguments, what it came to.
-    fn file_effect(&mut self, effect: &HookEffect) -> Result<Option<(&'static str, Vec<String>, OpResult)>, Fault> {
-        let old = |file: &str| self.memory.files().get(file).map(|text| text.to_string()).unwrap_or_default();
+    fn file_effect(&mut self, effect: &HookEffect) -> Result<Option<Done>, Fault> {
+        let old = |file: &str| {
+            self.memory
+                .files()
+                .get(file)
+                .map(|text| text.to_string())
+                .unwrap_or_default()
+        };
         let fault = |error: crate::memory::MemoryError| Fault::Other(error.to_string());
         let (op, args, result) = match effect {
             HookEffect::Append { file, text } => {

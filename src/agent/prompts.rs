@@ -124,8 +124,15 @@ pub(super) fn system_vars(scaffold: &Scaffold, world: &WorldSpec, max_steps: u32
         task: world.task.clone(),
         scaffold: manifest.name.clone(),
         instructions: world.instruction_prompt.clone(),
-        actions: super::shared::actions(manifest, world).into_iter().map(|action| action.0).collect(),
-        fallback: manifest.actions.fallback.clone().unwrap_or_else(|| world.fallback.0.clone()),
+        actions: super::shared::actions(manifest, world)
+            .into_iter()
+            .map(|action| action.0)
+            .collect(),
+        fallback: manifest
+            .actions
+            .fallback
+            .clone()
+            .unwrap_or_else(|| world.fallback.0.clone()),
         max_steps,
         log_ops: op_help(&vocabulary, &manifest.log_ops),
         plan_ops: op_help(&vocabulary, &manifest.plan_ops),

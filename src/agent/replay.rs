@@ -74,7 +74,9 @@ pub(super) fn replay(
             Body::ModelFailed { retried: false, .. } => step.failed = true,
             Body::ActionCommitted { raw, validated, by, .. } => step.action = Some((raw, validated, by)),
             Body::HookFailed { .. } => done.carry.script_failures += 1,
-            Body::StepFinished { reward, state_patch, .. } => {
+            Body::StepFinished {
+                reward, state_patch, ..
+            } => {
                 if let Some(patch) = state_patch {
                     let patch: StatePatch = serde_json::from_value(patch)
                         .map_err(|error| ReplayError::Incomplete(format!("step {}: {error}", at.step)))?;

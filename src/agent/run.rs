@@ -195,7 +195,11 @@ pub(super) fn launch(
     let shared = Arc::new(Shared {
         log: PhaseSetup::new(Phase::Log, &scaffold, &meta.world),
         plan: PhaseSetup::new(Phase::Plan, &scaffold, &meta.world),
-        vocabulary: scaffold.vocabulary().into_iter().map(|op| (op.syntax.name, op)).collect(),
+        vocabulary: scaffold
+            .vocabulary()
+            .into_iter()
+            .map(|op| (op.syntax.name, op))
+            .collect(),
         quotas: shared::quotas(manifest),
         model_name: meta.model.name.clone(),
         sampling: meta.sampling,

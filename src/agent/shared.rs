@@ -53,7 +53,10 @@ impl PhaseSetup {
         let vocabulary = scaffold.vocabulary();
         let actions = actions(manifest, world);
         let fallback = manifest.actions.fallback.as_ref().and_then(|wanted| {
-            actions.iter().find(|action| action.as_str() == wanted.as_str()).cloned()
+            actions
+                .iter()
+                .find(|action| action.as_str() == wanted.as_str())
+                .cloned()
         });
         Self {
             rules: Rules {

@@ -10,7 +10,8 @@ use crate::memory::OpResult;
 use crate::protocol;
 use crate::scaffold::{ContinueVars, MemoryView, Template};
 use crate::types::{
-    Action, ActionBy, Author, Body, BudgetKind, ChatRole, MemoryChange, MemoryOp, Message, OpStatus, Phase, Role, Turn, TurnNo,
+    Action, ActionBy, Author, Body, BudgetKind, ChatRole, MemoryChange, MemoryOp, Message, OpStatus, Phase, Role, Turn,
+    TurnNo,
 };
 
 /// How a phase ended.
@@ -81,7 +82,11 @@ impl Episode<'_> {
                     asked,
                 } => self.over_budget(phase, turn, budget, limit, asked),
                 Effect::Note(text) => self.push(Body::Annotated { text }),
-                Effect::Gate { raw, action, rejections } => {
+                Effect::Gate {
+                    raw,
+                    action,
+                    rejections,
+                } => {
                     let gating = self.script_gates(&raw, action.as_ref(), rejections)?;
                     todo.extend(machine.step(Input::Gated(gating)));
                 }
@@ -282,7 +287,11 @@ impl Episode<'_> {
         if let Verdict::Refuse(why) = &call.verdict {
             return Ok(OpResult::told(OpStatus::Refused, why.clone()));
         }
-        let custom = self.shared.vocabulary.get(call.name.as_str()).and_then(|op| op.custom.as_ref());
+        let custom = self
+            .shared
+            .vocabulary
+            .get(call.name.as_str())
+            .and_then(|op| op.custom.as_ref());
         if let Some(op) = custom {
             return self.custom_op(phase, op, &call.args);
         }
@@ -305,13 +314,22 @@ impl Episode<'_> {
     /// One operation's result as the model sees it: what was asked, how it went, what it gave.
     fn told(&self, call: &OpCall, result: &OpResult) -> String {
         const MOST: usize = 60;
-        let writes = self.shared.vocabulary.get(call.name.as_str()).is_some_and(|op| op.writes);
+        let writes = self
+            .shared
+            .vocabulary
+            .get(call.name.as_str())
+            .is_some_and(|op| op.writes);
         let shown = if writes { 1 } else { call.args.len() };
         let args: Vec<String> = call
             .args
             .iter()
             .take(shown)
-            .map(|arg| arg.chars().take(MOST).map(|c| if c.is_control() { ' ' } else { c }).collect())
+            .map(|arg| {
+                arg.chars()
+                    .take(MOST)
+                    .map(|c| if c.is_control() { ' ' } else { c })
+                    .collect()
+            })
             .collect();
         let outcome = &result.outcome;
         let form = &self.shared.scaffold.manifest().results;

@@ -7,8 +7,7 @@ mod settings;
 mod workspace;
 
 pub use settings::{
-    Colors, Entry, ExtraKeys, KeySetting, OPTIONS, OptionKind, OptionSpec, Origin, PlayerSettings, Problem,
-    Resolved, RunSettings, RunsSettings, ServerSettings, Settings, SettingsError, SettingsFile, Speed, reference,
-    sample,
+    Colors, Entry, ExtraKeys, KeySetting, OPTIONS, OptionKind, OptionSpec, Origin, PlayerSettings, Problem, Resolved,
+    RunSettings, RunsSettings, ServerSettings, Settings, SettingsError, SettingsFile, Speed, reference, sample,
 };
 pub use workspace::{Workspace, WorkspaceError};

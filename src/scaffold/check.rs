@@ -84,7 +84,9 @@ fn samples(template: Template, own: &OwnVars) -> Vec<Box<dyn TemplateVars>> {
 fn rendering(templates: &Templates, manifest: &Manifest) -> Vec<ProblemAt> {
     let mut own = OwnVars::default();
     manifest.vars.iter().for_each(|(name, value)| own.set(name, value));
-    let usual = Template::ALL.iter().map(|template| (*template, &template.file()[FOLDER.len()..]));
+    let usual = Template::ALL
+        .iter()
+        .map(|template| (*template, &template.file()[FOLDER.len()..]));
     let when = manifest.prompt.when.iter().map(|when| {
         let template = match when.phase {
             Phase::Log => Template::Log,
@@ -92,10 +94,12 @@ fn rendering(templates: &Templates, manifest: &Manifest) -> Vec<ProblemAt> {
         };
         (template, when.template.as_str())
     });
-    let variants = manifest
-        .variants
-        .iter()
-        .flat_map(|variant| variant.templates.iter().map(|(template, file)| (*template, file.as_str())));
+    let variants = manifest.variants.iter().flat_map(|variant| {
+        variant
+            .templates
+            .iter()
+            .map(|(template, file)| (*template, file.as_str()))
+    });
     let mut problems: Vec<ProblemAt> = Vec::new();
     for (template, file) in usual.chain(when).chain(variants) {
         for vars in samples(template, &own) {

@@ -19,11 +19,11 @@ mod variants;
 mod vars;
 mod vocabulary;
 
+pub use actions::{ActionRules, ResultForm};
 pub use check::check;
 pub use diff::{DiffLine, FileDiff, LineTag, diff};
 pub use error::{ProblemAt, ScaffoldError};
 pub use library::{ScaffoldName, Source, read_folder};
-pub use actions::{ActionRules, ResultForm};
 pub use manifest::{
     Budgets, FileSpec, Manifest, OpsOrder, Policy, PromptSpec, PromptWhen, Prune, Retention, SamplingSpec,
 };

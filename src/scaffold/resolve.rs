@@ -194,13 +194,21 @@ fn vars(raw: &RawManifest, find: &mut Finder<'_>) -> BTreeMap<String, serde_json
             && name.get_ref().chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if !sound || taken.contains(&name.get_ref().as_str()) {
             let message = format!("`{}` cannot be a variable of the scaffold's own", name.get_ref());
-            find.at(name.span(), message, "use letters, digits, `_`, and no name the program gives");
+            find.at(
+                name.span(),
+                message,
+                "use letters, digits, `_`, and no name the program gives",
+            );
         }
         match serde_json::to_value(value.get_ref()) {
             Ok(json) => {
                 vars.insert(name.get_ref().clone(), json);
             }
-            Err(error) => find.at(value.span(), error.to_string(), "write a text, number, true/false or list"),
+            Err(error) => find.at(
+                value.span(),
+                error.to_string(),
+                "write a text, number, true/false or list",
+            ),
         }
     }
     vars

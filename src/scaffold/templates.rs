@@ -53,9 +53,15 @@ impl Template {
     fn of(path: &str) -> Option<Self> {
         let name = path.strip_prefix(FOLDER)?;
         // The longer words first: `log` begins `log_continue` too.
-        [Self::LogContinue, Self::PlanContinue, Self::System, Self::Log, Self::Plan]
-            .into_iter()
-            .find(|template| name.starts_with(template.word()))
+        [
+            Self::LogContinue,
+            Self::PlanContinue,
+            Self::System,
+            Self::Log,
+            Self::Plan,
+        ]
+        .into_iter()
+        .find(|template| name.starts_with(template.word()))
     }
 
     /// Its file inside the scaffold.
@@ -208,10 +214,7 @@ impl Templates {
             let text = error.template_source().unwrap_or_default();
             ScaffoldError::Render(problem(&name, text, error, variables(template)))
         };
-        let compiled = self
-            .environment
-            .get_template(name)
-            .map_err(|error| wrong(&error))?;
+        let compiled = self.environment.get_template(name).map_err(|error| wrong(&error))?;
         let mut text = compiled.render(vars.to_value()).map_err(|error| wrong(&error))?;
         text.truncate(text.trim_end().len());
         Ok(text)
@@ -380,8 +383,14 @@ mod tests {
             list
         };
         assert_eq!(keys(&sample::system()), sorted(names(Template::System)));
-        assert_eq!(keys(&sample::steps(&OwnVars::default())[0]), sorted(names(Template::Log)));
-        assert_eq!(keys(&sample::continues(&OwnVars::default())[0]), sorted(names(Template::PlanContinue)));
+        assert_eq!(
+            keys(&sample::steps(&OwnVars::default())[0]),
+            sorted(names(Template::Log))
+        );
+        assert_eq!(
+            keys(&sample::continues(&OwnVars::default())[0]),
+            sorted(names(Template::PlanContinue))
+        );
     }
 
     #[test]

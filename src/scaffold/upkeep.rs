@@ -44,14 +44,14 @@ impl FileSpec {
             return None;
         }
         let gone = u32::try_from(before.saturating_sub(lines.len())).unwrap_or(u32::MAX);
-        let mut kept: String = notice.into_iter().chain(lines.iter().map(|line| (*line).to_owned())).fold(
-            String::new(),
-            |mut text, line| {
+        let mut kept: String = notice
+            .into_iter()
+            .chain(lines.iter().map(|line| (*line).to_owned()))
+            .fold(String::new(), |mut text, line| {
                 text.push_str(&line);
                 text.push('\n');
                 text
-            },
-        );
+            });
         if kept == "\n" {
             kept.clear();
         }
@@ -123,14 +123,14 @@ fn keep_last(
 
 /// A file's text without the lines that begin with `prefix`, and with `line` at its end.
 pub fn upserted(text: &str, prefix: &str, line: &str) -> String {
-    let mut new: String = text
-        .lines()
-        .filter(|old| !old.starts_with(prefix))
-        .fold(String::with_capacity(text.len() + line.len()), |mut new, old| {
+    let mut new: String = text.lines().filter(|old| !old.starts_with(prefix)).fold(
+        String::with_capacity(text.len() + line.len()),
+        |mut new, old| {
             new.push_str(old);
             new.push('\n');
             new
-        });
+        },
+    );
     if !line.is_empty() {
         new.push_str(line.trim_end());
         new.push('\n');

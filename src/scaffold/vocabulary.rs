@@ -108,7 +108,11 @@ pub(super) struct RawCustomOp {
 
 pub(super) fn resolve(raw: &BTreeMap<Spanned<String>, RawCustomOp>, find: &mut Finder<'_>) -> Vec<CustomOp> {
     if let Some((name, _)) = raw.iter().nth(MOST_OPS) {
-        find.at(name.span(), format!("more than {MOST_OPS} operations"), "leave some out");
+        find.at(
+            name.span(),
+            format!("more than {MOST_OPS} operations"),
+            "leave some out",
+        );
     }
     let own: Vec<&'static str> = memory::ops().iter().map(|op| op.syntax.name).collect();
     raw.iter()
@@ -121,7 +125,9 @@ fn custom(name: &Spanned<String>, raw: &RawCustomOp, own: &[&'static str], find:
     let word = name.get_ref();
     let sound = (2..=24).contains(&word.len())
         && word.starts_with(|c: char| c.is_ascii_uppercase())
-        && word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+        && word
+            .chars()
+            .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
     if !sound {
         let message = format!("`{word}` cannot be the name of an operation");
         find.at(name.span(), message, "use 2 to 24 capitals, digits and `_`");
@@ -142,10 +148,18 @@ fn custom(name: &Spanned<String>, raw: &RawCustomOp, own: &[&'static str], find:
         })
         .collect();
     if args.is_empty() {
-        find.at(name.span(), format!("{word} has no arguments"), "write args = [\"file\", \"text\"]");
+        find.at(
+            name.span(),
+            format!("{word} has no arguments"),
+            "write args = [\"file\", \"text\"]",
+        );
     }
     if let Some(extra) = raw.patterns.get(args.len()) {
-        find.at(extra.span(), "there are more patterns than arguments", "one pattern an argument");
+        find.at(
+            extra.span(),
+            "there are more patterns than arguments",
+            "one pattern an argument",
+        );
     }
     let phases = [("LOG", Phase::Log), ("PLAN", Phase::Plan)];
     CustomOp {

@@ -19,6 +19,11 @@ use super::wire::unsqueeze;
 use crate::jobs::Cancel;
 use crate::types::{EpisodeNo, Event, StepNo};
 
+/// What is taken from a step by its events.
+type Pick<'a, T> = dyn Fn(EpisodeNo, StepNo, &[Event]) -> Option<T> + Sync + 'a;
+/// What is made of a stretch.
+type Work<'a, T> = dyn Fn(&Reader, &Stretch) -> Result<Vec<T>, StoreError> + Sync + 'a;
+
 /// Threads that read.
 const THREADS: usize = 2;
 
@@ -250,7 +255,7 @@ impl Reader {
         from: (EpisodeNo, StepNo),
         cancel: &Cancel,
         progress: &mut dyn FnMut(Progress),
-        pick: &(dyn Fn(EpisodeNo, StepNo, &[Event]) -> Option<T> + Sync),
+        pick: &Pick<'_, T>,
     ) -> Result<Vec<T>, StoreError> {
         let stretches = self.stretches(from)?;
         in_parallel(self.path(), &stretches, cancel, progress, &|reader, stretch| {
@@ -290,7 +295,7 @@ pub(super) fn in_parallel<T: Send>(
     stretches: &[Stretch],
     cancel: &Cancel,
     progress: &mut dyn FnMut(Progress),
-    work: &(dyn Fn(&Reader, &Stretch) -> Result<Vec<T>, StoreError> + Sync),
+    work: &Work<'_, T>,
 ) -> Result<Vec<T>, StoreError> {
     let next = AtomicUsize::new(0);
     let (sender, results) = mpsc::channel();

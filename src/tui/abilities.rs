@@ -36,29 +36,28 @@ pub enum PicturesFound {
 /// The least size the screens need.
 pub const LEAST_SIZE: (u16, u16) = super::layout::LEAST;
 
-/// Finds out. Takes two seconds where the terminal does not answer.
-pub fn abilities() -> Abilities {
+/// Finds out; `wish` is the option `pictures`. Takes two seconds where the terminal does not answer.
+pub fn abilities(wish: &str) -> Abilities {
     let is_terminal = terminal::is_terminal();
     let depth = Depth::detect();
     Abilities {
         is_terminal,
         size: if is_terminal { term::size().ok() } else { None },
         depth,
-        pictures: pictures_found(is_terminal, depth),
+        pictures: pictures_found(wish, is_terminal, depth),
     }
 }
 
-fn pictures_found(is_terminal: bool, depth: Depth) -> PicturesFound {
-    let wish = pictures::wish();
-    let choice = match pictures::choice(&wish) {
+fn pictures_found(wish: &str, is_terminal: bool, depth: Depth) -> PicturesFound {
+    let choice = match pictures::choice(wish) {
         Ok(choice) => choice,
-        Err(wrong) => return PicturesFound::NotAsked(format!("AUTOMEM_PICTURES: {wrong}")),
+        Err(wrong) => return PicturesFound::NotAsked(wrong),
     };
     if let pictures::Choice::Wire(wire) = choice {
         return PicturesFound::By(wire.name());
     }
     if choice != pictures::Choice::Auto {
-        return PicturesFound::NotAsked(format!("AUTOMEM_PICTURES={wish}"));
+        return PicturesFound::NotAsked(format!("pictures = {wish}"));
     }
     if !is_terminal {
         return PicturesFound::NotAsked("this is not a terminal".to_owned());

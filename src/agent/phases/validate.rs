@@ -36,7 +36,10 @@ pub fn validate(text: &str, actions: &[Action], mending: &Mending) -> Option<Val
         return None;
     }
     let lower = text.trim().to_lowercase();
-    let cut = mending.strip.iter().find_map(|start| lower.strip_prefix(start.as_str()));
+    let cut = mending
+        .strip
+        .iter()
+        .find_map(|start| lower.strip_prefix(start.as_str()));
     [Some(lower.as_str()), cut]
         .into_iter()
         .flatten()
@@ -72,7 +75,8 @@ mod tests {
             Action::from("Move West"),
             Action::from("Make Wood Pickaxe"),
         ];
-        let check = |text: &str| validate(text, &actions, &Mending::default()).map(|found| (found.action.0, found.repaired));
+        let check =
+            |text: &str| validate(text, &actions, &Mending::default()).map(|found| (found.action.0, found.repaired));
         assert_eq!(check("Move West"), Some(("Move West".into(), false)));
         for text in [
             " move  west ",

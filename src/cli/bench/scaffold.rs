@@ -34,7 +34,12 @@ pub(super) fn measure(args: &Args) -> anyhow::Result<Vec<Figure>> {
     let folder = tempfile::tempdir()?;
     let mut times = exchanges(args.exchanges)?;
     times.sort_by(f64::total_cmp);
-    let at = |share: f64| times.get((times.len() as f64 * share) as usize).copied().unwrap_or_default();
+    let at = |share: f64| {
+        times
+            .get((times.len() as f64 * share) as usize)
+            .copied()
+            .unwrap_or_default()
+    };
     let old = played("crafter-v0", args, folder.path())?;
     let new = played("crafter-v1", args, folder.path())?;
     Ok(vec![

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use serde::Serialize;
 
 use super::output;
-use crate::config::Workspace;
+use crate::config::{Settings, Workspace};
 use crate::protocol::sanitize::clean_line as sanitize;
 use crate::tui;
 
@@ -70,11 +70,24 @@ impl Finding {
 /// Looks, and prints what was found. Exit code 1 when something is broken.
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let get = |name: &str| std::env::var(name).unwrap_or_default();
-    let mut findings = terminal::terminal(&tui::abilities(), get);
+    let workspace = Workspace::find();
+    // Settings that are wrong say so below.
+    let settings = workspace.as_ref().ok().map(Settings::load);
+    let pictures = match &settings {
+        Some(Ok(resolved)) => resolved.settings.pictures.as_str(),
+        _ => "auto",
+    };
+    let mut findings = terminal::terminal(&tui::abilities(pictures), get);
+    if let Some(Err(error)) = &settings {
+        findings.push(
+            Finding::new("settings", "config.toml", State::Broken, error.to_string())
+                .fix("mend what is named; `automem config check` looks again"),
+        );
+    }
     if !get("TMUX").is_empty() {
         findings.extend(terminal::tmux(terminal::tmux_option));
     }
-    match Workspace::find() {
+    match workspace {
         Ok(workspace) => {
             findings.extend(machine::models(&workspace));
             findings.extend(machine::back_end());

@@ -17,7 +17,9 @@ use crate::store::{Registry, RunContent};
 pub(super) fn new(name: &str, from: &str, workspace: &Workspace) -> anyhow::Result<ExitCode> {
     let sound = !name.is_empty()
         && !name.starts_with('.')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
     if !sound {
         bail!("`{name}` cannot be a scaffold's name; use letters, digits, `-`, `_` and `.`");
     }
@@ -33,7 +35,10 @@ pub(super) fn new(name: &str, from: &str, workspace: &Workspace) -> anyhow::Resu
     if let Some(manifest) = files.get_mut(MANIFEST) {
         *manifest = renamed(manifest, name, &parent.manifest().name);
     }
-    let method = format!("# {name}\n\nMade from {}.\n\n## What changed, and why\n\n", parent.manifest().name);
+    let method = format!(
+        "# {name}\n\nMade from {}.\n\n## What changed, and why\n\n",
+        parent.manifest().name
+    );
     files.insert("METHOD.md".to_owned(), method);
     // Complete before it has its name: a scaffold is never half there.
     let scaffolds = workspace.scaffolds_dir();
@@ -121,7 +126,10 @@ pub(super) fn log(only: Option<&str>, workspace: &Workspace, as_json: bool) -> a
     }
     let mut text = String::new();
     for line in chosen {
-        let from = line.parent.as_ref().map_or("the first".to_owned(), |parent| format!("from {parent}"));
+        let from = line
+            .parent
+            .as_ref()
+            .map_or("the first".to_owned(), |parent| format!("from {parent}"));
         text.push_str(&format!("{} {} ({}, {from})\n", line.name, line.version, line.digest));
         match line.progression {
             Some(mean) => text.push_str(&format!(
@@ -169,7 +177,7 @@ fn first_paragraph(text: &str) -> String {
 fn count(lines: &mut BTreeMap<String, Line>, content: &RunContent) {
     let used = &content.meta.scaffold;
     let Some(line) = lines.get_mut(&used.name) else { return };
-    if line.digest != used.digest.short().to_string() {
+    if line.digest != used.digest.short() {
         return;
     }
     let done = content.episodes.iter().filter(|episode| episode.end.is_some());

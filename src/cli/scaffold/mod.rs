@@ -9,8 +9,8 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use serde_json::json;
 
-use crate::cli::output::{print_json, print_text};
 use crate::agent;
+use crate::cli::output::{print_json, print_text};
 use crate::config::Workspace;
 use crate::protocol::sanitize::clean;
 use crate::scaffold::{self, ProblemAt, Scaffold, ScaffoldError, Source, Template};

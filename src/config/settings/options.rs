@@ -87,7 +87,16 @@ pub(super) const SPEEDS: &[&str] = &["1/4", "1/2", "1", "2", "4", "8", "16", "32
 /// Colours of the terminal.
 pub(super) const COLORS: &[&str] = &["auto", "mono", "16", "256", "true"];
 /// How pictures are drawn.
-pub(super) const PICTURES: &[&str] = &["auto", "off", "halfblocks", "letters", "mono", "kitty", "iterm2", "sixel"];
+pub(super) const PICTURES: &[&str] = &[
+    "auto",
+    "off",
+    "halfblocks",
+    "letters",
+    "mono",
+    "kitty",
+    "iterm2",
+    "sixel",
+];
 /// Columns of the list of runs.
 pub(super) const COLUMNS: &[&str] = &[
     "began", "world", "seed", "scaffold", "model", "steps", "score", "tokens", "state",

@@ -102,7 +102,10 @@ mod tests {
             (settings.retries, settings.connect.as_secs(), settings.key),
             (4, 10, None)
         );
-        let set = [("OPENAI_API_KEY", "sk-general"), ("AUTOMEM_OPENAI_API_KEY", " sk-own\n")];
+        let set = [
+            ("OPENAI_API_KEY", "sk-general"),
+            ("AUTOMEM_OPENAI_API_KEY", " sk-own\n"),
+        ];
         let given = RemoteOptions {
             retries: Some(2),
             ..none

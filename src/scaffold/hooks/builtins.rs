@@ -43,11 +43,7 @@ pub(super) fn effects(builder: &mut GlobalsBuilder) {
     }
 
     /// What a custom operation came to; status: ok, empty, unchanged, missing, refused, malformed.
-    fn result<'v>(
-        text: &str,
-        #[starlark(default = "ok")] status: &str,
-        heap: Heap<'v>,
-    ) -> anyhow::Result<Value<'v>> {
+    fn result<'v>(text: &str, #[starlark(default = "ok")] status: &str, heap: Heap<'v>) -> anyhow::Result<Value<'v>> {
         let fields = [("text", heap.alloc(text)), ("status", heap.alloc(status))];
         Ok(effect(heap, "result", &fields))
     }
@@ -169,11 +165,9 @@ fn compiled(reach: &Reach, pattern: &str) -> anyhow::Result<Regex> {
 }
 
 fn groups<'v>(heap: Heap<'v>, found: &regex::Captures<'_>) -> Value<'v> {
-    heap.alloc(AllocList(
-        found
-            .iter()
-            .map(|group| group.map_or(NoneOr::None, |group| NoneOr::Other(group.as_str()))),
-    ))
+    heap.alloc(AllocList(found.iter().map(|group| {
+        group.map_or(NoneOr::None, |group| NoneOr::Other(group.as_str()))
+    })))
 }
 
 /// `re.*`: regular expressions in the syntax of Rust's regex crate.

@@ -64,7 +64,10 @@ fn serve(input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()> {
         };
         if !answer_within(output, &reply, limits.reply_bytes)? {
             state = before;
-            let told = format!("state and effects of one call are larger than {} bytes", limits.reply_bytes);
+            let told = format!(
+                "state and effects of one call are larger than {} bytes",
+                limits.reply_bytes
+            );
             answer(output, &Reply::Failed(told), limits.reply_bytes)?;
         }
     }

@@ -82,7 +82,10 @@ impl Hooks {
             running: None,
             state,
             patch: StatePatch::default(),
-            files: files.iter().map(|(path, text)| (path.clone(), text.to_string())).collect(),
+            files: files
+                .iter()
+                .map(|(path, text)| (path.clone(), text.to_string()))
+                .collect(),
             untold: Vec::new(),
             kept: Map::new(),
             news: Map::new(),
@@ -198,7 +201,12 @@ fn program() -> io::Result<PathBuf> {
         .take(2)
         .map(|folder| folder.join(&name))
         .find(|path| path.is_file())
-        .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("there is no {name} beside {}", here.display())))
+        .ok_or_else(|| {
+            io::Error::new(
+                io::ErrorKind::NotFound,
+                format!("there is no {name} beside {}", here.display()),
+            )
+        })
 }
 
 impl Running {

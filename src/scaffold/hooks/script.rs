@@ -60,7 +60,8 @@ fn parse(source: &str) -> starlark::Result<AstModule> {
 /// An error on one line, with its place.
 pub(super) fn told(error: &starlark::Error) -> String {
     let what = error.without_diagnostic().to_string();
-    let what = what.trim();
+    // Some of starlark's errors explain themselves over several lines.
+    let what = what.trim().lines().collect::<Vec<_>>().join(" ");
     match error.span() {
         Some(span) => {
             let at = span.resolve_span().begin;
@@ -77,7 +78,11 @@ pub fn lint(source: &str) -> Vec<ProblemAt> {
         Err(error) => {
             let at = error.span().map(|span| span.resolve_span().begin);
             let message = error.without_diagnostic().to_string();
-            return vec![placed(at, message.trim(), "mend the syntax (Starlark is a small Python)")];
+            return vec![placed(
+                at,
+                message.trim(),
+                "mend the syntax (Starlark is a small Python)",
+            )];
         }
     };
     let known = globals();
@@ -92,9 +97,10 @@ pub fn lint(source: &str) -> Vec<ProblemAt> {
             placed(Some(lint.location.resolve_span().begin), &lint.problem, &hint)
         })
         .collect();
-    let has_entry = source
-        .lines()
-        .any(|line| line.strip_prefix("def ").is_some_and(|rest| rest.trim_start().starts_with("hook(")));
+    let has_entry = source.lines().any(|line| {
+        line.strip_prefix("def ")
+            .is_some_and(|rest| rest.trim_start().starts_with("hook("))
+    });
     if !has_entry {
         let hint = "write `def hook(state, event):` that returns (state, effects)";
         problems.push(ProblemAt::of_file(HOOKS, "there is no function `hook`", hint));
@@ -182,7 +188,9 @@ fn bound(eval: &mut Evaluator<'_, '_, '_>, limits: &Limits) {
 
 /// State as a dictionary that the script may change.
 fn state_value<'v>(heap: Heap<'v>, state: &Map<String, Json>) -> Value<'v> {
-    heap.alloc(AllocDict(state.iter().map(|(key, value)| (key.as_str(), dict_value(heap, value)))))
+    heap.alloc(AllocDict(
+        state.iter().map(|(key, value)| (key.as_str(), dict_value(heap, value))),
+    ))
 }
 
 fn dict_value<'v>(heap: Heap<'v>, value: &Json) -> Value<'v> {
@@ -196,7 +204,9 @@ fn dict_value<'v>(heap: Heap<'v>, value: &Json) -> Value<'v> {
 /// An event as a struct, so that a script writes `event.previous.action`.
 fn event_value<'v>(heap: Heap<'v>, event: &Map<String, Json>) -> Value<'v> {
     heap.alloc(AllocStruct(
-        event.iter().map(|(key, value)| (key.as_str(), struct_value(heap, value))),
+        event
+            .iter()
+            .map(|(key, value)| (key.as_str(), struct_value(heap, value))),
     ))
 }
 
@@ -235,7 +245,9 @@ fn taken_apart(given: Value<'_>) -> Result<Given, String> {
         )
     };
     let pair = TupleRef::from_value(given).ok_or_else(wrong)?;
-    let &[state, effects] = pair.content() else { return Err(wrong()) };
+    let &[state, effects] = pair.content() else {
+        return Err(wrong());
+    };
     let json = |value: Value<'_>, what: &str| {
         value
             .to_json_value()
@@ -275,7 +287,9 @@ mod tests {
             ..Limits::default()
         };
         let script = Script::load(source, limits, &reach)?;
-        let Json::Object(event) = event else { panic!("an event is an object") };
+        let Json::Object(event) = event else {
+            panic!("an event is an object")
+        };
         script.call(state, &event, &reach)
     }
 
@@ -291,9 +305,14 @@ def hook(state, event):
         let event = || serde_json::json!({"add": 2, "previous": {"action": "Noop"}});
         run(source, &mut state, event()).unwrap();
         let done = run(source, &mut state, event()).unwrap();
-        assert_eq!(Json::Object(state), serde_json::json!({"n": 4, "ring": ["Noop", "Noop"]}));
+        assert_eq!(
+            Json::Object(state),
+            serde_json::json!({"n": 4, "ring": ["Noop", "Noop"]})
+        );
         assert_eq!(done.effects.len(), 2);
-        let HookEffect::Vars(vars) = &done.effects[0] else { panic!("{:?}", done.effects) };
+        let HookEffect::Vars(vars) = &done.effects[0] else {
+            panic!("{:?}", done.effects)
+        };
         assert_eq!(vars["count"].as_u64(), Some(4));
         assert_eq!(vars["half"].as_f64(), Some(0.5));
     }
@@ -311,26 +330,48 @@ def hook(state, event):
     ]
 "#;
         let done = run(source, &mut Map::new(), serde_json::json!({"text": "Your health: 7"})).unwrap();
-        let HookEffect::Vars(vars) = &done.effects[0] else { panic!("{:?}", done.effects) };
+        let HookEffect::Vars(vars) = &done.effects[0] else {
+            panic!("{:?}", done.effects)
+        };
         assert_eq!(
             Json::Object(vars.clone()),
             serde_json::json!({"health": 7, "last": ["two", "three"], "all": ["notes.txt"], "none": null})
         );
         assert!(matches!(&done.effects[1], HookEffect::Upsert { prefix, .. } if prefix == "3,4:"));
-        assert!(matches!(&done.effects[2], HookEffect::Result { text, status: super::super::ResultWord::Ok } if text == "done"));
+        assert!(
+            matches!(&done.effects[2], HookEffect::Result { text, status: super::super::ResultWord::Ok } if text == "done")
+        );
     }
 
     #[test]
     fn failures_say_where_and_leave_the_state() {
         for (source, told) in [
-            ("def hook(state, event):\n    state['a'] = 1\n    return state.x\n", "hooks.star:3:"),
+            (
+                "def hook(state, event):\n    state['a'] = 1\n    return state.x\n",
+                "hooks.star:3:",
+            ),
             ("def hook(state, event):\n    return 1\n", "instead of (state, effects)"),
-            ("def hook(state, event):\n    return state, [{'explode': 1}]\n", "is no effect"),
-            ("def hook(state, event):\n    return {'f': hook}, []\n", "cannot be written as JSON"),
+            (
+                "def hook(state, event):\n    return state, [{'explode': 1}]\n",
+                "is no effect",
+            ),
+            (
+                "def hook(state, event):\n    return {'f': hook}, []\n",
+                "cannot be written as JSON",
+            ),
             ("def hook(state, event):\n    return [], []\n", "not a dictionary"),
-            ("def hook(state, event):\n    return state, [int('x') for _ in range(3)]\n", "hooks.star:2:"),
-            ("def hook(state, event):\n    for i in range(100000000):\n        pass\n", "tick"),
-            ("def hook(state, event):\n    x = [0]\n    for i in range(5000):\n        x = x + [x] * 1000\n", "memory"),
+            (
+                "def hook(state, event):\n    return state, [int('x') for _ in range(3)]\n",
+                "hooks.star:2:",
+            ),
+            (
+                "def hook(state, event):\n    for i in range(100000000):\n        pass\n",
+                "tick",
+            ),
+            (
+                "def hook(state, event):\n    x = [0]\n    for i in range(5000):\n        x = x + [x] * 1000\n",
+                "memory",
+            ),
             ("x = 1\n", "no function `hook`"),
             ("def hook(\n", "hooks.star:2:"),
         ] {
@@ -345,14 +386,22 @@ def hook(state, event):
     #[test]
     fn lint_finds_names_that_do_not_exist() {
         let problems = lint("def hook(state, event):\n    return state, [frobnicate(1)]\n");
-        assert!(problems.iter().any(|p| p.line == 2 && p.message.contains("frobnicate")), "{problems:?}");
-        assert!(lint("def other():\n    return 1\n").iter().any(|p| p.message.contains("`hook`")));
+        assert!(
+            problems.iter().any(|p| p.line == 2 && p.message.contains("frobnicate")),
+            "{problems:?}"
+        );
+        assert!(
+            lint("def other():\n    return 1\n")
+                .iter()
+                .any(|p| p.message.contains("`hook`"))
+        );
         assert_eq!(lint("def hook(state, event):\n    return state, [vars(a = 1)]\n"), []);
     }
 
     #[test]
     fn printing_becomes_notes_and_is_bounded() {
-        let source = "def hook(state, event):\n    for i in range(1000):\n        print('x' * 1000)\n    return state, []\n";
+        let source =
+            "def hook(state, event):\n    for i in range(1000):\n        print('x' * 1000)\n    return state, []\n";
         let done = run(source, &mut Map::new(), serde_json::json!({})).unwrap();
         assert_eq!(done.effects.len(), super::super::reach::MOST_PRINTED);
     }

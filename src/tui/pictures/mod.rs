@@ -99,12 +99,6 @@ pub(crate) const CHOICES: &[(&str, Choice)] = &[
     ("sixel", Choice::Wire(Wire::Sixel)),
 ];
 
-/// What was wished for before the start, by the environment; the one place that knows where wishes
-/// come from. Empty when nothing was.
-pub(crate) fn wish() -> String {
-    std::env::var("AUTOMEM_PICTURES").unwrap_or_default()
-}
-
 /// Reads a choice; empty is `auto`.
 ///
 /// # Errors

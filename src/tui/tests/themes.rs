@@ -82,7 +82,11 @@ fn every_place_draws_in_every_theme_and_size() {
                 let asks = state.overlays.iter().any(|overlay| {
                     matches!(
                         overlay,
-                        Overlay::Line(_) | Overlay::Help(_) | Overlay::Palette(_) | Overlay::Confirm(_)
+                        Overlay::Line(_)
+                            | Overlay::Help(_)
+                            | Overlay::Palette(_)
+                            | Overlay::Confirm(_)
+                            | Overlay::Form(_)
                     )
                 });
                 assert!(typed || last.split_whitespace().count() >= 2, "no hints: {told}");

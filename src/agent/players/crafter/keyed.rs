@@ -45,8 +45,7 @@ pub(super) fn record(prompt: &Prompt<'_>) -> String {
         if !memory.regions.contains(&region) {
             pen.append(notes::STRATEGY, &format!("region seen at ({},{})", region.0, region.1));
         }
-        let mut mark =
-            |cell: Cell, what: &str| pen.write("UPSERT", &[&format!("{},{}", cell.0, cell.1), what]);
+        let mut mark = |cell: Cell, what: &str| pen.write("UPSERT", &[&format!("{},{}", cell.0, cell.1), what]);
         for place in places_gone(&memory, pos, now) {
             mark(place.pos, "gone");
         }

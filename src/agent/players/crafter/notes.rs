@@ -145,8 +145,7 @@ impl Memory {
     /// What is known exactly takes the place of guesses.
     fn hold(&mut self, place: Place) {
         self.places.retain(|other| {
-            let is_same =
-                other.tile == place.tile && (other.pos == place.pos || (place.is_exact && !other.is_exact));
+            let is_same = other.tile == place.tile && (other.pos == place.pos || (place.is_exact && !other.is_exact));
             !is_same || distance(other.pos, place.pos) > 3
         });
         self.places.push(place);
