@@ -238,7 +238,10 @@ mod place_tests {
 
     #[test]
     fn the_place_of_an_error_is_told_apart_from_its_message() {
-        assert_eq!(place("hooks.star:3:37: Floor division by zero: 1 // 0"), (3, 37, "Floor division by zero: 1 // 0"));
+        assert_eq!(
+            place("hooks.star:3:37: Floor division by zero: 1 // 0"),
+            (3, 37, "Floor division by zero: 1 // 0")
+        );
         for other in ["it took too long", "hooks.star: gone", "hooks.star:x:1: y"] {
             assert_eq!(place(other), (0, 0, other));
         }

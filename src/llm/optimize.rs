@@ -75,7 +75,8 @@ impl Expected {
     /// Adds a place: the logits there and the token that comes next, if one does.
     pub fn push(&mut self, logits: &[f32], next: Option<i32>) {
         let best = logits.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
-        self.best.push(best.and_then(|(token, _)| i32::try_from(token).ok()).unwrap_or(-1));
+        self.best
+            .push(best.and_then(|(token, _)| i32::try_from(token).ok()).unwrap_or(-1));
         let Some(logit) = next.and_then(|next| logits.get(usize::try_from(next).ok()?)) else {
             return;
         };
@@ -105,7 +106,12 @@ impl Alike {
         if places == 0 || !as_long {
             return None;
         }
-        let same = original.best.iter().zip(&candidate.best).filter(|(a, b)| a == b).count();
+        let same = original
+            .best
+            .iter()
+            .zip(&candidate.best)
+            .filter(|(a, b)| a == b)
+            .count();
         let changes = original.log_prob.iter().zip(&candidate.log_prob).map(|(a, b)| b - a);
         Some(Self {
             places,
@@ -157,7 +163,12 @@ pub enum Keep {
 
 /// The places of the candidates to keep. Those that are not faster than the original are left out: they gain nothing.
 pub fn choose(candidates: &[Candidate], keep: Keep) -> Vec<usize> {
-    let faster = || candidates.iter().enumerate().filter(|(_, candidate)| candidate.is_faster());
+    let faster = || {
+        candidates
+            .iter()
+            .enumerate()
+            .filter(|(_, candidate)| candidate.is_faster())
+    };
     let by_share = |a: &Candidate, b: &Candidate| a.share().total_cmp(&b.share());
     let fastest = faster().min_by(|a, b| by_share(a.1, b.1)).map(|(at, _)| at);
     let most_alike = faster()
@@ -181,12 +192,19 @@ pub fn choose(candidates: &[Candidate], keep: Keep) -> Vec<usize> {
 /// What is wrong and what to do, for people.
 pub fn targets(current: &str, asked: &[String]) -> Result<Vec<String>, String> {
     if asked.is_empty() {
-        return Ok(USUAL.iter().filter(|kind| **kind != current).map(|kind| (*kind).to_owned()).collect());
+        return Ok(USUAL
+            .iter()
+            .filter(|kind| **kind != current)
+            .map(|kind| (*kind).to_owned())
+            .collect());
     }
     let mut targets: Vec<String> = Vec::new();
     for kind in asked.iter().map(|kind| kind.trim().to_uppercase()) {
         if !TARGETS.contains(&kind.as_str()) {
-            return Err(format!("`{kind}` is no quantisation it can be written in; choose of {}", TARGETS.join(", ")));
+            return Err(format!(
+                "`{kind}` is no quantisation it can be written in; choose of {}",
+                TARGETS.join(", ")
+            ));
         }
         if kind == current {
             return Err(format!("it is in {kind} already; choose another with --to"));
@@ -235,7 +253,11 @@ pub fn check_room(folder: &Path, needed: u64) -> Result<(), LlmError> {
     match free_bytes(folder) {
         Some(free) if free < needed => Err(LlmError::File {
             path: folder.display().to_string(),
-            cause: format!("about {} MB are needed and {} MB are free", needed.div_ceil(1_000_000), free / 1_000_000),
+            cause: format!(
+                "about {} MB are needed and {} MB are free",
+                needed.div_ceil(1_000_000),
+                free / 1_000_000
+            ),
             hint: "make room on that disk, or keep models elsewhere (AUTOMEM_HOME)".to_owned(),
         }),
         _ => Ok(()),

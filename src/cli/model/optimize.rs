@@ -60,7 +60,10 @@ fn checked(args: &Args) -> anyhow::Result<Work> {
     };
     let told = |cause: String| anyhow::anyhow!("{}: {cause}", found.path.display());
     let kinds = optimize::targets(&current, &args.to).map_err(told)?;
-    let names: Vec<String> = kinds.iter().map(|kind| format!("{}-{}", found.name, kind.to_lowercase())).collect();
+    let names: Vec<String> = kinds
+        .iter()
+        .map(|kind| format!("{}-{}", found.name, kind.to_lowercase()))
+        .collect();
     let folder = workspace.models_dir();
     for name in names.iter().filter(|_| args.keep.is_some()) {
         let path = crate::llm::catalog::path_of(&folder, name);
@@ -73,11 +76,22 @@ fn checked(args: &Args) -> anyhow::Result<Work> {
             .into());
         }
     }
-    Ok(Work { name: found.name, path: found.path, bytes: found.bytes, current, kinds, names, folder })
+    Ok(Work {
+        name: found.name,
+        path: found.path,
+        bytes: found.bytes,
+        current,
+        kinds,
+        names,
+        folder,
+    })
 }
 
 /// What is to be done.
-#[cfg_attr(not(feature = "llama"), allow(dead_code, reason = "a viewer only checks what was asked"))]
+#[cfg_attr(
+    not(feature = "llama"),
+    allow(dead_code, reason = "a viewer only checks what was asked")
+)]
 struct Work {
     name: String,
     path: std::path::PathBuf,
@@ -98,7 +112,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     use std::io::IsTerminal;
 
-    use crate::llm::llama::optimize::{Doing, optimize};
+    use crate::llm::llama::optimize::{Doing, Effort, optimize};
 
     let work = checked(args)?;
     let cancel = super::cancel_on_signals()?;
@@ -109,11 +123,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             work.name, work.current
         );
     }
-    let tried = optimize(&work.path, &work.kinds, &work.folder, &cancel, &mut |doing| {
+    let effort = Effort::default();
+    let tried = optimize(&work.path, &work.kinds, &work.folder, effort, &cancel, &mut |doing| {
         if terminal {
             let line = match doing {
                 Doing::Writing(kind, bytes) => format!("writing {kind}: {}", super::bytes_text(bytes)),
-                Doing::Measuring(kind, pair, of) => format!("measuring {kind} and the original in turn: {pair} of {of}"),
+                Doing::Measuring(kind, pair, of) => {
+                    format!("measuring {kind} and the original in turn: {pair} of {of}")
+                }
                 Doing::Comparing(kind) => format!("comparing {kind} with the original"),
             };
             eprint!("\r\x1b[2K{line}");
@@ -122,14 +139,20 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if terminal {
         eprint!("\r\x1b[2K");
     }
-    let tried = tried?;
+    let tried = match tried {
+        Err(LlmError::Cancelled) => anyhow::bail!("it was stopped; nothing is kept"),
+        tried => tried?,
+    };
     let asks = args.keep.is_none() && !args.json && terminal && std::io::stdin().is_terminal();
     if !args.json {
         super::super::output::print_text(&told::table(&work.current, work.bytes, &tried.candidates))?;
     }
     let keep = match args.keep {
         Some(keep) => Some(keep),
-        None if asks => told::ask(&cancel)?,
+        None if asks => match told::ask(&cancel) {
+            Some(answer) => answer,
+            None => anyhow::bail!("it was stopped; nothing is kept"),
+        },
         None => None,
     };
     let chosen = keep.map_or_else(Vec::new, |keep| optimize::choose(&tried.candidates, keep.into()));
@@ -154,7 +177,6 @@ mod told {
     use super::super::bytes_text;
     use super::{Args, KeepArg, Work};
     use crate::jobs::Cancel;
-    use crate::llm::LlmError;
     use crate::llm::optimize::Candidate;
 
     /// The candidates, each with the original as it was in the same minutes.
@@ -163,7 +185,10 @@ mod told {
         for tried in candidates {
             let (new, old, alike) = (tried.speed, tried.original, tried.alike);
             let line = |what: &str, new: f64, old: f64| {
-                format!("  {what} {new:>8.1} tokens/s, the original {old:.1} ({:.2} times)\n", new / old)
+                format!(
+                    "  {what} {new:>8.1} tokens/s, the original {old:.1} ({:.2} times)\n",
+                    new / old
+                )
             };
             text.push_str(&format!("{}: {}\n", tried.quantisation, bytes_text(tried.bytes)));
             text.push_str(&line("prompts", new.prompt_tokens_per_s, old.prompt_tokens_per_s));
@@ -176,8 +201,8 @@ mod told {
         text
     }
 
-    /// Asks what to keep. Nothing is kept when the answer is empty or the input ends.
-    pub(super) fn ask(cancel: &Cancel) -> Result<Option<KeepArg>, LlmError> {
+    /// Asks what to keep; nothing when the answer is empty or the input ends. `None` after Ctrl-C.
+    pub(super) fn ask(cancel: &Cancel) -> Option<Option<KeepArg>> {
         loop {
             eprint!("Keep the [f]astest, the [m]ost alike, [b]oth, or [n]one? ");
             // Reading a line cannot be interrupted; another thread does it, and ends with the program.
@@ -191,7 +216,7 @@ mod told {
             let answer = loop {
                 if cancel.is_cancelled() {
                     eprintln!();
-                    return Err(LlmError::Cancelled);
+                    return None;
                 }
                 match lines.recv_timeout(Duration::from_millis(50)) {
                     Ok(answer) => break answer,
@@ -200,10 +225,10 @@ mod told {
                 }
             };
             match answer.trim().to_lowercase().as_str() {
-                "f" | "fastest" => return Ok(Some(KeepArg::Fastest)),
-                "m" | "most-alike" => return Ok(Some(KeepArg::MostAlike)),
-                "b" | "both" => return Ok(Some(KeepArg::Both)),
-                "" | "n" | "none" => return Ok(None),
+                "f" | "fastest" => return Some(Some(KeepArg::Fastest)),
+                "m" | "most-alike" => return Some(Some(KeepArg::MostAlike)),
+                "b" | "both" => return Some(Some(KeepArg::Both)),
+                "" | "n" | "none" => return Some(None),
                 _ => {}
             }
         }
@@ -217,7 +242,10 @@ mod told {
         kept: &[(String, PathBuf)],
     ) -> anyhow::Result<()> {
         if args.json {
-            let kept: Vec<_> = kept.iter().map(|(name, path)| json!({"name": name, "path": path})).collect();
+            let kept: Vec<_> = kept
+                .iter()
+                .map(|(name, path)| json!({"name": name, "path": path}))
+                .collect();
             return output::print_json(&json!({
                 "model": work.name, "quantisation": work.current, "bytes": work.bytes,
                 "adds_to_loss": crate::llm::optimize::adds_to_loss(&work.current),

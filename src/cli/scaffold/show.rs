@@ -99,7 +99,12 @@ fn own(scaffold: &Scaffold) -> String {
         for op in &manifest.custom_ops {
             let phases: Vec<&str> = op.phases.iter().map(|phase| phase.word()).collect();
             let usage = op.syntax.usage();
-            text.push_str(&format!("    {} ({})\n      {usage}\n      {}\n", op.syntax.name, phases.join(", "), op.help));
+            text.push_str(&format!(
+                "    {} ({})\n      {usage}\n      {}\n",
+                op.syntax.name,
+                phases.join(", "),
+                op.help
+            ));
         }
     }
     text

@@ -33,10 +33,12 @@ impl LlamaModel {
             .with_n_threads(threads)
             .with_n_threads_batch(threads)
             .with_no_perf(true);
-        let mut context = self
-            .weights
-            .new_context(backend::backend()?, params)
-            .map_err(|_| failed(format!("a context of {cells} tokens could not be made; free some memory"), false))?;
+        let mut context = self.weights.new_context(backend::backend()?, params).map_err(|_| {
+            failed(
+                format!("a context of {cells} tokens could not be made; free some memory"),
+                false,
+            )
+        })?;
         let mut batch = LlamaBatch::new(CHUNK, 1);
         let mut expected = Expected::default();
         for (chunk, part) in tokens.chunks(CHUNK).enumerate() {

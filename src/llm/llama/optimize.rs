@@ -12,10 +12,21 @@ use crate::llm::ModelOptions;
 use crate::llm::chat::LlmError;
 use crate::llm::optimize::{Alike, Candidate, Expected, Speed, TEXT};
 
-/// Times that the original and a candidate are measured in turn; the median counts.
-const PAIRS: usize = 3;
-/// Seconds that one half of a measurement may take on the original.
-const SECONDS: f64 = 4.0;
+/// How much is measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Effort {
+    /// Times that the original and a candidate are measured in turn. The best of each counts: what else the machine does can
+    /// only make a model slower.
+    pub pairs: usize,
+    /// Seconds that a prompt, and then an answer, should take with the original.
+    pub seconds: f64,
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Self { pairs: 4, seconds: 3.0 }
+    }
+}
 
 /// What is being done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,6 +73,7 @@ pub fn optimize(
     from: &Path,
     kinds: &[String],
     folder: &Path,
+    effort: Effort,
     cancel: &Cancel,
     tell: &mut dyn FnMut(Doing),
 ) -> Result<Tried, LlmError> {
@@ -75,17 +87,19 @@ pub fn optimize(
     let original = LlamaModel::open(from, &options)?;
     // The first evaluation reads the file in; the second tells how much can be measured in the time there is.
     original.measure(WARM_UP, cancel)?;
-    let workload = workload(original.measure(WARM_UP, cancel)?);
+    let workload = workload(original.measure(WARM_UP, cancel)?, effort.seconds);
     let expected = original.expectations(TEXT, threads, cancel)?;
     let mut candidates = Vec::new();
     for kind in kinds {
         let file = made(work.path(), kind);
-        write(from, kind, &file, threads, cancel, &mut |bytes| tell(Doing::Writing(kind.clone(), bytes)))?;
+        write(from, kind, &file, threads, cancel, &mut |bytes| {
+            tell(Doing::Writing(kind.clone(), bytes))
+        })?;
         let model = LlamaModel::open(&file, &options)?;
         model.measure(WARM_UP, cancel)?;
         let mut measured: [Vec<Measured>; 2] = [Vec::new(), Vec::new()];
-        for pair in 0..PAIRS {
-            tell(Doing::Measuring(kind.clone(), pair + 1, PAIRS));
+        for pair in 0..effort.pairs.max(1) {
+            tell(Doing::Measuring(kind.clone(), pair + 1, effort.pairs.max(1)));
             // Who goes first changes, so that a machine that grows busier hits both.
             for which in [pair % 2, 1 - pair % 2] {
                 let model = if which == 0 { &original } else { &model };
@@ -97,8 +111,8 @@ pub fn optimize(
         candidates.push(Candidate {
             quantisation: kind.clone(),
             bytes: std::fs::metadata(&file).map_or(0, |metadata| metadata.len()),
-            speed: median(&measured[1]),
-            original: median(&measured[0]),
+            speed: best(&measured[1]),
+            original: best(&measured[0]),
             alike,
         });
     }
@@ -115,10 +129,10 @@ const WARM_UP: Workload = Workload {
     decode: 8,
 };
 
-/// As much as takes a few seconds at this speed.
-fn workload(warm: Measured) -> Workload {
+/// As much as takes these seconds at this speed.
+fn workload(warm: Measured, seconds: f64) -> Workload {
     let fitting = |speed: Option<f64>, least: u32, most: u32| {
-        let tokens = speed.unwrap_or(0.0) * SECONDS;
+        let tokens = speed.unwrap_or(0.0) * seconds;
         // Between the two bounds it is a small whole number.
         tokens.clamp(f64::from(least), f64::from(most)) as u32
     };
@@ -129,12 +143,8 @@ fn workload(warm: Measured) -> Workload {
     }
 }
 
-fn median(measured: &[Measured]) -> Speed {
-    let of = |value: fn(&Measured) -> Option<f64>| {
-        let mut values: Vec<f64> = measured.iter().filter_map(value).collect();
-        values.sort_by(f64::total_cmp);
-        values.get(values.len() / 2).copied().unwrap_or(0.0)
-    };
+fn best(measured: &[Measured]) -> Speed {
+    let of = |value: fn(&Measured) -> Option<f64>| measured.iter().filter_map(value).fold(0.0, f64::max);
     Speed {
         prompt_tokens_per_s: of(|measured| measured.prompt_tokens_per_s),
         decode_tokens_per_s: of(|measured| measured.decode_tokens_per_s),

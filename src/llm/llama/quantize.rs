@@ -59,7 +59,11 @@ pub(super) fn free_name(from: &Path, folder: &Path, name: &str) -> Result<PathBu
         wrong(from, cause, "use letters, digits, `-` and `_`")
     })?;
     if target.exists() {
-        return Err(wrong(&target, "it is there already", "choose another name, or remove it first"));
+        return Err(wrong(
+            &target,
+            "it is there already",
+            "choose another name, or remove it first",
+        ));
     }
     Ok(target)
 }
@@ -86,9 +90,14 @@ pub(super) fn write(
     let known = (0..64).find(|number| file_type_name(*number) == Some(kind) && TARGETS.contains(&kind));
     let Some(file_type) = known else {
         let hint = format!("choose one of {}", TARGETS.join(", "));
-        return Err(wrong(from, format!("`{kind}` is no quantisation it can be written in"), hint));
+        return Err(wrong(
+            from,
+            format!("`{kind}` is no quantisation it can be written in"),
+            hint,
+        ));
     };
-    if let Some(folder) = made.parent() {
+    // Its own folder is a hidden one inside of the models'.
+    if let Some(folder) = made.parent().and_then(Path::parent) {
         check_room(folder, bytes_in(&header, kind))?;
     }
     let (source, output) = (from.to_owned(), made.to_owned());
@@ -105,7 +114,8 @@ pub(super) fn write(
         .map_err(|_| "llama.cpp failed".to_owned())
         .and_then(|result| result)
         .map_err(|cause| {
-            let hint = "check that the disk has room; not every model can be written in every quantisation, so try Q8_0";
+            let hint =
+                "check that the disk has room; not every model can be written in every quantisation, so try Q8_0";
             wrong(from, cause, hint)
         })?;
     Header::open(made).map(|_| ())
@@ -113,17 +123,21 @@ pub(super) fn write(
 
 /// Gives a whole file its name, safe on the disk; never in the place of another.
 pub(super) fn put(made: &Path, target: &Path) -> Result<(), LlmError> {
-    let named = std::fs::File::open(made).and_then(|file| file.sync_all()).and_then(|()| {
-        // A second name fails where there is one already. Not every file system knows second names.
-        match std::fs::hard_link(made, target) {
-            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists && !target.exists() => {
-                std::fs::rename(made, target)
+    let named = std::fs::File::open(made)
+        .and_then(|file| file.sync_all())
+        .and_then(|()| {
+            // A second name fails where there is one already. Not every file system knows second names.
+            match std::fs::hard_link(made, target) {
+                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists && !target.exists() => {
+                    std::fs::rename(made, target)
+                }
+                other => other,
             }
-            other => other,
-        }
-    });
+        });
     named.map_err(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => wrong(target, "it is there already", "choose another name, or remove it first"),
+        std::io::ErrorKind::AlreadyExists => {
+            wrong(target, "it is there already", "choose another name, or remove it first")
+        }
         _ => wrong(target, error.to_string(), DISK),
     })
 }

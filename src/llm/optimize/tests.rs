@@ -4,7 +4,10 @@ use super::*;
 use crate::llm::gguf::Tensor;
 
 fn speed(prompt: f64, decode: f64) -> Speed {
-    Speed { prompt_tokens_per_s: prompt, decode_tokens_per_s: decode }
+    Speed {
+        prompt_tokens_per_s: prompt,
+        decode_tokens_per_s: decode,
+    }
 }
 
 fn candidate(quantisation: &str, speed: Speed, same: f64) -> Candidate {
@@ -13,7 +16,11 @@ fn candidate(quantisation: &str, speed: Speed, same: f64) -> Candidate {
         bytes: 1,
         speed,
         original: self::speed(100.0, 10.0),
-        alike: Alike { places: 10, same_next_percent: same, log_prob_change: -0.1 },
+        alike: Alike {
+            places: 10,
+            same_next_percent: same,
+            log_prob_change: -0.1,
+        },
     }
 }
 
@@ -25,7 +32,11 @@ fn what_is_asked_for_is_chosen() {
         candidate("F16", speed(50.0, 5.0), 100.0),
     ];
     assert_eq!(choose(&tried, Keep::Fastest), [0]);
-    assert_eq!(choose(&tried, Keep::MostAlike), [1], "F16 is more alike, but slower than the original");
+    assert_eq!(
+        choose(&tried, Keep::MostAlike),
+        [1],
+        "F16 is more alike, but slower than the original"
+    );
     assert_eq!(choose(&tried, Keep::Both), [0, 1]);
     assert_eq!(choose(&tried[2..], Keep::Both), [0; 0]);
     assert_eq!(choose(&tried[..1], Keep::Both), [0], "one that is both is kept once");
@@ -46,7 +57,10 @@ fn targets_are_checked_before_anything_is_written() {
     let asked = |kinds: &[&str]| kinds.iter().map(|kind| (*kind).to_owned()).collect::<Vec<_>>();
     assert_eq!(targets("Q4_1", &[]).unwrap(), ["Q4_0", "Q8_0"]);
     assert_eq!(targets("Q8_0", &[]).unwrap(), ["Q4_0"]);
-    assert_eq!(targets("F16", &asked(&["q4_0", " q8_0", "Q4_0"])).unwrap(), ["Q4_0", "Q8_0"]);
+    assert_eq!(
+        targets("F16", &asked(&["q4_0", " q8_0", "Q4_0"])).unwrap(),
+        ["Q4_0", "Q8_0"]
+    );
     assert!(targets("Q4_0", &asked(&["q4_0"])).unwrap_err().contains("Q4_0 already"));
     assert!(targets("Q4_0", &asked(&["Q3"])).unwrap_err().contains("Q4_K_M"));
     assert!(adds_to_loss("Q4_1") && !adds_to_loss("BF16"));
@@ -75,7 +89,12 @@ fn likeness_is_counted_in_places() {
 
 #[test]
 fn room_is_estimated_from_the_tensors() {
-    let tensor = |name: &str, dims: &[u64]| Tensor { name: name.to_owned(), dims: dims.to_vec(), kind: 0, offset: 0 };
+    let tensor = |name: &str, dims: &[u64]| Tensor {
+        name: name.to_owned(),
+        dims: dims.to_vec(),
+        kind: 0,
+        offset: 0,
+    };
     let header = Header {
         version: 3,
         metadata: std::collections::BTreeMap::new(),
@@ -89,5 +108,10 @@ fn room_is_estimated_from_the_tensors() {
     let folder = tempfile::tempdir().unwrap();
     assert!(check_room(folder.path(), 1).is_ok());
     #[cfg(unix)]
-    assert!(check_room(folder.path(), u64::MAX).unwrap_err().to_string().contains("are free"));
+    assert!(
+        check_room(folder.path(), u64::MAX)
+            .unwrap_err()
+            .to_string()
+            .contains("are free")
+    );
 }
