@@ -44,7 +44,7 @@ enum Verb {
         #[arg(long)]
         json: bool,
     },
-    /// Show a scaffold's files and what its templates may use
+    /// Show a scaffold's files, what its templates may use, and what it adds
     Show {
         /// A scaffold's folder or name
         scaffold: String,
