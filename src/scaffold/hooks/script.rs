@@ -372,7 +372,7 @@ def hook(state, event):
                 "def hook(state, event):\n    x = [0]\n    for i in range(5000):\n        x = x + [x] * 1000\n",
                 "memory",
             ),
-            ("x = 1\n", "no function `hook`"),
+            ("x = 1\n", "no function `hook(state, event)`"),
             ("def hook(\n", "hooks.star:2:"),
         ] {
             let mut state = Map::from_iter([("a".to_owned(), Json::from(0))]);
