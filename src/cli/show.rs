@@ -22,7 +22,7 @@ pub(super) struct Args {
     /// Step, from 0
     #[arg(long)]
     step: u32,
-    /// One JSON document on stdout
+    /// Print one JSON document
     #[arg(long)]
     json: bool,
 }
