@@ -196,7 +196,7 @@ fn log_tells_lineage_and_how_runs_went() {
     let idle = named(&log, "grandchild").unwrap();
     assert_eq!((&idle["runs"], &idle["mean_progression"]), (&0.into(), &Value::Null));
     let text = run_ok(home, &["scaffold", "log"]);
-    assert!(text.contains("1 runs, 2 episodes, mean progression"), "{text}");
+    assert!(text.contains("runs: 1, episodes: 2, mean progression"), "{text}");
     assert!(text.contains("from child") && text.contains("no runs yet"), "{text}");
 
     // Runs belong to the bytes they were played with: an edited scaffold has none yet.
