@@ -589,3 +589,55 @@ fn a_person_acts_speaks_and_edits_and_all_of_it_can_be_replayed() {
     );
     assert!(agent::verify(&out, &Default::default(), &mut |_| ()).unwrap().ok);
 }
+
+#[test]
+fn a_person_plays_one_episode_while_the_others_wait() {
+    let (_folder, out) = place();
+    let model = FnModel::of(|request| {
+        std::thread::sleep(Duration::from_millis(3));
+        match request.slot.phase {
+            Phase::Log => "<|DONE|>".into(),
+            Phase::Plan => "<|ACTION|>Noop<|END|>".into(),
+        }
+    });
+    let base = plan(&out, model);
+    let handle = agent::start(automem::agent::RunPlan {
+        max_steps: 40,
+        seeds: vec![1, 2],
+        workers: 2,
+        ..base
+    })
+    .unwrap();
+    let controls = handle.controls.clone();
+    controls.pause();
+    wait_until("the pause", || controls.waiting() == 2);
+    assert!(controls.waits(EpisodeNo(0)) && controls.waits(EpisodeNo(1)) && !controls.waits(EpisodeNo(2)));
+    // An episode of which nothing is committed yet is not listed.
+    let played = |number: u32| {
+        let episodes = Reader::open(&out).unwrap().episodes().unwrap();
+        let episode = episodes.iter().find(|episode| episode.episode == EpisodeNo(number));
+        episode.map_or(0, |episode| episode.steps)
+    };
+    let before = [played(0), played(1)];
+    controls.act_now(EpisodeNo(1), "Do".into());
+    wait_until("the step", || controls.waits(EpisodeNo(1)) && played(1) > before[1]);
+    assert_eq!([played(0), played(1)], [before[0], before[1] + 1]);
+    controls.resume();
+    handle.wait().unwrap();
+    let reader = Reader::open(&out).unwrap();
+    let events: Vec<_> = reader
+        .episode_events(EpisodeNo(1))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    let acted = events
+        .iter()
+        .filter(|event| matches!(event.body, Body::HumanActed { .. }));
+    assert_eq!(acted.map(|event| event.at.step.0).collect::<Vec<_>>(), [before[1]]);
+    let stepped = |body: &Body| matches!(body, Body::Controlled { control } if control == "stepped");
+    assert!(
+        !bodies(&out).iter().any(stepped),
+        "nobody asked for a step of the others"
+    );
+    assert!(agent::verify(&out, &Default::default(), &mut |_| ()).unwrap().ok);
+}

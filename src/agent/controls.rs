@@ -2,7 +2,7 @@
 //!
 //! Owns the wish and the waiting. Must not know what a step is made of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -40,8 +40,10 @@ struct Wish {
     grants: u64,
     /// What was asked for, in order: every episode records it.
     words: Vec<&'static str>,
-    /// Workers that wait between two steps.
-    waiting: usize,
+    /// Episodes that may play one step while the run is paused.
+    singles: BTreeSet<EpisodeNo>,
+    /// Episodes that wait between two steps.
+    waiting: BTreeSet<EpisodeNo>,
     /// Actions that a person chose, for the next step of an episode.
     actions: BTreeMap<EpisodeNo, Action>,
     /// What a person wants the agent to be told in the next prompt of an episode.
@@ -54,7 +56,8 @@ impl Default for Wish {
             state: ControlState::Running,
             grants: 0,
             words: Vec::new(),
-            waiting: 0,
+            singles: BTreeSet::new(),
+            waiting: BTreeSet::new(),
             actions: BTreeMap::new(),
             messages: Vec::new(),
         }
@@ -122,6 +125,17 @@ impl Controls {
         self.wish().actions.insert(episode, action);
     }
 
+    /// Chooses the next action of an episode and has it played, while every other episode of a paused
+    /// run goes on waiting. In a run that plays it is the next step's action.
+    pub fn act_now(&self, episode: EpisodeNo, action: Action) {
+        let mut wish = self.wish();
+        wish.actions.insert(episode, action);
+        if wish.state == ControlState::Paused {
+            wish.singles.insert(episode);
+            self.0.changed.notify_all();
+        }
+    }
+
     /// Has the agent told something in the next prompt of an episode.
     pub fn say(&self, episode: EpisodeNo, text: impl Into<String>) {
         self.wish().messages.push((episode, text.into()));
@@ -150,7 +164,13 @@ impl Controls {
     /// Episodes that wait between two steps: a pause has taken effect when this is the number of
     /// episodes under way.
     pub fn waiting(&self) -> usize {
-        self.wish().waiting
+        self.wish().waiting.len()
+    }
+
+    /// Whether an episode waits between two steps: its record is written, its memory is left alone.
+    pub fn waits(&self, episode: EpisodeNo) -> bool {
+        let wish = self.wish();
+        wish.waiting.contains(&episode) && !wish.singles.contains(&episode)
     }
 
     /// The flag that cancels model calls.
@@ -208,7 +228,7 @@ impl Gate {
 
     /// Waits while the run is paused; `settle` runs before that, and nobody is told that the pause
     /// has taken effect until it is done. Gives what to do and what was asked for since the last time.
-    pub(super) fn pass(&mut self, settle: &dyn Fn()) -> (Permit, Vec<&'static str>) {
+    pub(super) fn pass(&mut self, episode: EpisodeNo, settle: &dyn Fn()) -> (Permit, Vec<&'static str>) {
         let inner = Arc::clone(&self.controls.0);
         let mut wish = self.controls.wish();
         let mut settled = false;
@@ -220,10 +240,15 @@ impl Gate {
                 ControlState::Stopping | ControlState::Finished => break Permit::Stop,
                 ControlState::Running => {
                     self.grants = wish.grants;
+                    wish.singles.remove(&episode);
                     break Permit::Play;
                 }
                 ControlState::Paused if self.grants < wish.grants => {
                     self.grants += 1;
+                    break Permit::Play;
+                }
+                ControlState::Paused if wish.singles.contains(&episode) => {
+                    wish.singles.remove(&episode);
                     break Permit::Play;
                 }
                 ControlState::Paused if !settled => {
@@ -233,9 +258,9 @@ impl Gate {
                     wish = self.controls.wish();
                 }
                 ControlState::Paused => {
-                    wish.waiting += 1;
+                    wish.waiting.insert(episode);
                     wish = inner.changed.wait(wish).unwrap_or_else(PoisonError::into_inner);
-                    wish.waiting -= 1;
+                    wish.waiting.remove(&episode);
                 }
             }
         };
@@ -274,17 +299,44 @@ mod tests {
     fn a_grant_is_one_step_and_words_are_told_once() {
         let controls = Controls::new();
         let mut gate = Gate::new(&controls);
-        assert_eq!(gate.pass(&|| ()), (Permit::Play, vec![]));
+        assert_eq!(gate.pass(EpisodeNo(0), &|| ()), (Permit::Play, vec![]));
         controls.pause();
         controls.step();
         controls.step();
-        assert_eq!(gate.pass(&|| ()), (Permit::Play, vec!["paused", "stepped", "stepped"]));
-        assert_eq!(gate.pass(&|| ()), (Permit::Play, vec![]));
+        assert_eq!(
+            gate.pass(EpisodeNo(0), &|| ()),
+            (Permit::Play, vec!["paused", "stepped", "stepped"])
+        );
+        assert_eq!(gate.pass(EpisodeNo(0), &|| ()), (Permit::Play, vec![]));
         controls.stop();
-        assert_eq!(gate.pass(&|| ()), (Permit::Stop, vec!["stopped"]));
+        assert_eq!(gate.pass(EpisodeNo(0), &|| ()), (Permit::Stop, vec!["stopped"]));
         assert_eq!(controls.state(), ControlState::Stopping);
         controls.resume();
         assert_eq!(controls.state(), ControlState::Stopping);
+    }
+
+    #[test]
+    fn a_person_plays_one_episode_while_the_others_wait() {
+        let controls = Controls::new();
+        controls.pause();
+        let mut gate = Gate::new(&controls);
+        controls.act_now(EpisodeNo(0), "Do".into());
+        assert_eq!(gate.pass(EpisodeNo(0), &|| ()), (Permit::Play, vec!["paused"]));
+        assert_eq!(controls.take_action(EpisodeNo(0)), Some("Do".into()));
+        let waiter = std::thread::spawn({
+            let mut gate = Gate::new(&controls);
+            move || gate.pass(EpisodeNo(1), &|| ()).0
+        });
+        while !controls.waits(EpisodeNo(1)) {
+            std::thread::yield_now();
+        }
+        assert!(!controls.waits(EpisodeNo(0)));
+        // What was granted for a step that a run on its way plays anyway is no step after the next pause.
+        controls.act_now(EpisodeNo(0), "Do".into());
+        controls.resume();
+        assert_eq!(waiter.join().unwrap(), Permit::Play);
+        assert_eq!(gate.pass(EpisodeNo(0), &|| ()).0, Permit::Play);
+        assert!(controls.wish().singles.is_empty());
     }
 
     #[test]
@@ -292,7 +344,7 @@ mod tests {
         let controls = Controls::new();
         controls.pause();
         let mut gate = Gate::new(&controls);
-        let waiter = std::thread::spawn(move || gate.pass(&|| ()).0);
+        let waiter = std::thread::spawn(move || gate.pass(EpisodeNo(0), &|| ()).0);
         while controls.waiting() == 0 {
             std::thread::yield_now();
         }

@@ -151,7 +151,7 @@ impl<'a> Episode<'a> {
     pub(super) fn play(mut self) -> Result<Played, AgentError> {
         loop {
             let recorder = &self.shared.recorder;
-            let (permit, words) = self.gate.pass(&|| recorder.flush());
+            let (permit, words) = self.gate.pass(self.at.episode, &|| recorder.flush());
             self.controlled(words);
             match permit {
                 Permit::Abort => return Ok(self.played(false)),

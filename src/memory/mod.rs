@@ -24,6 +24,7 @@ pub(crate) use disk::MARKER;
 pub use error::MemoryError;
 pub use limits::Quotas;
 pub use ops::{find_op, ops};
+pub use path::confine;
 pub use watch::{Watch, look};
 
 /// What an operation came to.

@@ -6,8 +6,11 @@ const MAX_DEPTH: usize = 4;
 const MAX_NAME: usize = 255;
 
 /// Checks a path that a model or a scaffold gave and returns its plain form (no `./`).
-/// Everything is relative to the memory directory; the error is one short clause for the model.
-pub(super) fn confine(path: &str) -> Result<&str, &'static str> {
+/// Everything is relative to the memory directory; the error is one short clause.
+///
+/// # Errors
+/// Why it can be no memory file's name.
+pub fn confine(path: &str) -> Result<&str, &'static str> {
     let mut path = path.trim();
     while let Some(rest) = path.strip_prefix("./") {
         path = rest;

@@ -15,6 +15,7 @@ use ratatui::layout::Rect;
 
 use super::data::{Data, Effect, Event};
 use super::edge::{Edge, Left};
+use super::editor::{Desk, Keyboard};
 use super::export::{Format, export};
 use super::pictures::Wire;
 use super::pictures::probe::{self, Hints, Late};
@@ -95,6 +96,7 @@ pub(super) fn run(
     state: &mut State,
     edge: &mut Edge,
     canvas: &mut Canvas<CrosstermBackend<Stdout>>,
+    desk: &mut Desk,
     events: &Receiver<Event>,
     first: Vec<Effect>,
     mut probe: Option<Probe>,
@@ -110,7 +112,7 @@ pub(super) fn run(
                 match edge.carry_out(effect, meta.as_ref()) {
                     Left::Nothing => {}
                     Left::Quit => return Ok(()),
-                    left => here(left, state, canvas)?,
+                    left => here(left, state, canvas, desk)?,
                 }
             }
         }
@@ -118,7 +120,8 @@ pub(super) fn run(
         tick = state
             .tick_every()
             .map(|every| tick.unwrap_or(now + every).min(now + every));
-        let draw_at = state.redraw.then(|| drawn + FRAME);
+        // An editor may have the terminal.
+        let draw_at = (state.redraw && !desk.is_away()).then(|| drawn + FRAME);
         if draw_at.is_some_and(|at| at <= now) {
             canvas.draw(state).map_err(TuiError::Terminal)?;
             drawn = Instant::now();
@@ -180,7 +183,12 @@ pub(super) fn wait(events: &Receiver<Event>, edge: &Edge, wake: Option<Instant>)
 }
 
 /// What only this loop can do: it holds the terminal.
-fn here(left: Left, state: &mut State, canvas: &mut Canvas<CrosstermBackend<Stdout>>) -> Result<(), TuiError> {
+fn here(
+    left: Left,
+    state: &mut State,
+    canvas: &mut Canvas<CrosstermBackend<Stdout>>,
+    desk: &mut Desk,
+) -> Result<(), TuiError> {
     match left {
         Left::Nothing | Left::Quit => {}
         Left::Suspend => {
@@ -198,6 +206,17 @@ fn here(left: Left, state: &mut State, canvas: &mut Canvas<CrosstermBackend<Stdo
             }
         }
         Left::Save(name) => save(&name, state),
+        Left::Edit(request) => {
+            if let Err(error) = desk.edit(request) {
+                state.say(Mood::Bad, error);
+            }
+        }
+        Left::Back => {
+            desk.back().map_err(TuiError::Terminal)?;
+            terminal::clear(&mut canvas.terminal).map_err(TuiError::Terminal)?;
+            state.pictures.forget();
+            state.redraw = true;
+        }
     }
     Ok(())
 }
@@ -238,7 +257,11 @@ impl Probe {
 
 /// Starts the threads that turn keys and signals into events. With hints the terminal will be
 /// asked what it can show.
-pub(super) fn listen(events: &Sender<Event>, hints: Option<Hints>) -> Result<Option<Probe>, TuiError> {
+pub(super) fn listen(
+    events: &Sender<Event>,
+    hints: Option<Hints>,
+    keyboard: Keyboard,
+) -> Result<Option<Probe>, TuiError> {
     let keys = events.clone();
     let (asked, begun) = bounded(1);
     std::thread::Builder::new()
@@ -253,7 +276,9 @@ pub(super) fn listen(events: &Sender<Event>, hints: Option<Hints>) -> Result<Opt
                 });
             }
             let mut late = Late::default();
-            while let Ok(event) = term::read() {
+            loop {
+                keyboard.pass();
+                let Ok(event) = term::read() else { break };
                 let events = match event {
                     term::Event::Key(key) if hints.is_some() => late.sift(key).into_iter().map(Event::Key).collect(),
                     term::Event::Key(key) => vec![Event::Key(key)],
@@ -284,6 +309,10 @@ fn signals(events: Sender<Event>) -> Result<(), TuiError> {
         .name("signals".into())
         .spawn(move || {
             for signal in signals.forever() {
+                // What a person types while an editor has the terminal is for the editor alone.
+                if matches!(signal, SIGINT | SIGTSTP | SIGCONT) && !terminal::is_taken() {
+                    continue;
+                }
                 let event = match signal {
                     SIGTSTP => Event::Suspend,
                     SIGCONT => Event::Resumed,

@@ -13,6 +13,7 @@ use super::data::{ControlRequest, Data, Effect, Event, Opened, StartRequest};
 use super::edge::Edge;
 use super::keymap::Screen;
 use super::loader;
+use super::rules::Rules;
 use super::state::{Mood, State};
 use super::theme::{Depth, Theme};
 use super::{TuiError, update};
@@ -49,6 +50,7 @@ pub fn measure(run: &Path, time: Duration) -> Result<Figures, TuiError> {
     let reader = Reader::open(run)?;
     let opened = Opened {
         path: run.to_owned(),
+        rules: std::sync::Arc::new(Rules::of(reader.meta())),
         meta: std::sync::Arc::new(reader.meta().clone()),
         timeline: loader::timeline_of(&reader, EpisodeNo(0), StepNo(0))?,
         step: Some(StepNo(0)),

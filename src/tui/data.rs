@@ -1,6 +1,7 @@
-//! What the edge hands to the screen, and what the screen asks of it.
+//! What the edge hands to the screen.
 //!
-//! Owns events and effects as data, and the views that panels draw from. Must not load anything.
+//! Owns events as data, and the views that panels draw from. Must not load anything. What the screen
+//! asks of the edge is in `effects`.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,11 +10,14 @@ use std::sync::Arc;
 
 use ratatui::crossterm::event::KeyEvent;
 
+pub(crate) use super::effects::{ControlRequest, EditRequest, Effect, LoadRequest, ThemeRequest};
 pub(crate) use super::entries::{Here, RunEntry, RunState, StartRequest};
 use super::filter::{Filter, Match};
-use super::memory_diff::{DiffWish, MemoryDiff};
-use super::pictures::{Graphics, Ready, Wanted};
-use super::theme::{Depth, Theme};
+use super::memory_diff::MemoryDiff;
+use super::pictures::{Graphics, Ready};
+use super::rules::Rules;
+use super::take_over::Edited;
+use super::theme::Theme;
 use crate::analysis::Heat;
 use crate::store::{FileState, StepMark};
 use crate::types::{Digest, EpisodeNo, EpisodeSummary, Event as RunEvent, RunMeta, StepNo, StepRecord};
@@ -118,6 +122,8 @@ pub(crate) enum Data {
         /// Digests by path.
         files: BTreeMap<String, Digest>,
     },
+    /// A person's editor has ended.
+    Edited(Box<Edited>),
     /// A search goes on.
     Search(SearchNews),
     /// A look for what a filter lets through goes on.
@@ -185,172 +191,6 @@ pub(crate) enum Data {
     Failed(String),
 }
 
-/// What the edge is asked to do.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Effect {
-    /// Leave.
-    Quit,
-    /// Suspend to the shell.
-    Suspend,
-    /// Draw everything anew.
-    ClearScreen,
-    /// Look for runs.
-    ListRuns,
-    /// Open a run; `None` as step means the end of a live run, the start of another.
-    Open {
-        /// Its file.
-        path: PathBuf,
-        /// Episode.
-        episode: EpisodeNo,
-        /// Where the cursor goes.
-        step: Option<StepNo>,
-    },
-    /// Load what the cursor needs.
-    Load(LoadRequest),
-    /// Look for finished steps from this one on.
-    LoadTimeline {
-        /// Episode.
-        episode: EpisodeNo,
-        /// The first step that is not known.
-        from: StepNo,
-    },
-    /// Load what the agent has seen of the map, and where it was.
-    LoadMap {
-        /// Episode.
-        episode: EpisodeNo,
-        /// The last step.
-        step: StepNo,
-    },
-    /// Find out who wrote the lines of a memory file.
-    LoadBlame {
-        /// Episode.
-        episode: EpisodeNo,
-        /// The step as of which.
-        step: StepNo,
-        /// The file.
-        path: String,
-    },
-    /// Count how memory files are used in the steps before `upto`.
-    LoadHeat {
-        /// Episode.
-        episode: EpisodeNo,
-        /// Steps to count.
-        upto: StepNo,
-    },
-    /// Compare the memory of two steps.
-    LoadMemoryDiff(DiffWish),
-    /// Watch the memory directory of a live run, or stop to.
-    Lookout(Option<PathBuf>),
-    /// Find the steps of the run that a filter lets something of through.
-    Filter {
-        /// Its file.
-        path: PathBuf,
-        /// The filter.
-        filter: Filter,
-    },
-    /// The same for new steps.
-    Sift {
-        /// Episode.
-        episode: EpisodeNo,
-        /// Steps.
-        steps: Range<StepNo>,
-        /// The filter.
-        filter: Filter,
-    },
-    /// Stop looking for what a filter lets through.
-    CancelFilter,
-    /// Search the run.
-    Search {
-        /// Its file.
-        path: PathBuf,
-        /// What is looked for.
-        text: String,
-    },
-    /// Stop searching.
-    CancelSearch,
-    /// Compare the scaffold with another; `None` gives the parent or the first other one.
-    Diff {
-        /// Name of the other.
-        against: Option<String>,
-    },
-    /// Steer an agent.
-    Control(LiveId, ControlRequest),
-    /// Start something new.
-    Start(StartRequest),
-    /// Go on with a run that was interrupted.
-    Resume(PathBuf),
-    /// Put a run into the trash.
-    Delete(PathBuf),
-    /// Forget a run that lies elsewhere; its file stays.
-    Forget(PathBuf),
-    /// Bring the run back that was deleted last.
-    Undo,
-    /// Look for deleted runs that a session which broke off left behind.
-    LookForLeftovers,
-    /// Bring them back, or remove them for good.
-    Leftovers {
-        /// Bring them back.
-        restore: bool,
-    },
-    /// Let a run go that was open.
-    Close(PathBuf),
-    /// Fetch the model, then start the run.
-    PullModel(StartRequest),
-    /// Open a run that is shipped with the program.
-    OpenSample,
-    /// Load a theme.
-    LoadTheme(ThemeRequest),
-    /// Encode a picture of the game.
-    Picture(Wanted),
-    /// Put text on the clipboard.
-    Copy(String),
-    /// Save the screen under this file name.
-    SaveScreen(String),
-}
-
-/// A theme to load.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ThemeRequest {
-    /// Name or path; `None` reads the one that shows anew if its files changed, else the next.
-    pub(crate) key: Option<String>,
-    /// The one that shows: its name or path, and the digest of its files.
-    pub(crate) shows: (String, Digest),
-    /// What the terminal can show.
-    pub(crate) depth: Depth,
-}
-
-/// How the agent is steered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ControlRequest {
-    /// Wait after this step.
-    Pause,
-    /// Go on.
-    Resume,
-    /// One step, then wait.
-    Step,
-    /// Milliseconds a step takes at least; 0 lets it run.
-    Pace(u64),
-    /// End every episode after its step; the run is over.
-    Stop,
-    /// Leave at once; what was committed stays, and the run can be resumed.
-    Leave,
-}
-
-/// What the cursor needs and is not there yet.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct LoadRequest {
-    /// Episode.
-    pub(crate) episode: EpisodeNo,
-    /// The cursor.
-    pub(crate) step: StepNo,
-    /// The step itself is missing.
-    pub(crate) record: bool,
-    /// Its memory is missing.
-    pub(crate) memory: bool,
-    /// Steps around it that are missing.
-    pub(crate) around: Vec<Range<u32>>,
-}
-
 /// A run that was opened.
 #[derive(Debug, Clone)]
 pub(crate) struct Opened {
@@ -358,6 +198,8 @@ pub(crate) struct Opened {
     pub(crate) path: PathBuf,
     /// Its constants.
     pub(crate) meta: Arc<RunMeta>,
+    /// What its scaffold allows.
+    pub(crate) rules: Arc<Rules>,
     /// Its episode's timeline.
     pub(crate) timeline: Timeline,
     /// Where the cursor goes.

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender};
 
-use super::data::{Data, Effect, Event, LiveId, StartRequest};
+use super::data::{Data, EditRequest, Effect, Event, LiveId, StartRequest};
 use super::jobs;
 use super::loader::{self, Request};
 use super::outside::Lookout;
@@ -55,6 +55,10 @@ pub(super) enum Left {
     Copy(String),
     /// Save the screen under this name.
     Save(String),
+    /// Give the terminal to an editor.
+    Edit(EditRequest),
+    /// Take the terminal back from it.
+    Back,
 }
 
 impl Edge {
@@ -117,6 +121,8 @@ impl Edge {
             Effect::ClearScreen => return Left::Clear,
             Effect::Copy(text) => return Left::Copy(text),
             Effect::SaveScreen(name) => return Left::Save(name),
+            Effect::TakeBack => return Left::Back,
+            Effect::Edit(request) => return self.edit(request),
             Effect::ListRuns => {
                 let workspace = self.workspace.clone();
                 jobs::spawn(&self.events, move |_| jobs::list(&workspace));
@@ -161,6 +167,8 @@ impl Edge {
                     let _ = self.events.try_send(Event::Control(id, view));
                 }
             }
+            Effect::Act(id, episode, action) => self.played.act(id, episode, action),
+            Effect::Say(id, episode, text) => self.played.say(id, episode, text),
             Effect::LoadTheme(request) => {
                 let themes = Themes::of(&self.workspace);
                 jobs::spawn(&self.events, move |_| jobs::theme(&themes, &request));
@@ -210,6 +218,16 @@ impl Edge {
                 jobs::spawn(&self.events, move |_| jobs::sample(&workspace));
             }
         }
+        Left::Nothing
+    }
+
+    /// Only while the agent waits between two steps may somebody else write its memory.
+    fn edit(&self, request: EditRequest) -> Left {
+        if self.played.waits(request.id, request.episode) {
+            return Left::Edit(request);
+        }
+        let said = "the agent is not between two steps: wait until it is, then edit again".to_owned();
+        let _ = self.events.try_send(Event::Data(Data::Failed(said)));
         Left::Nothing
     }
 

@@ -9,6 +9,7 @@ mod table;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::state::State;
+use super::take_over::Side;
 pub use custom::KeyRow;
 pub(crate) use custom::{Keymap, rows};
 pub(crate) use table::TABLE;
@@ -50,6 +51,10 @@ pub(crate) enum Place {
     Picker,
     /// A line of text: search, filter, file name.
     Line,
+    /// A person plays in the agent's place.
+    TakeOver,
+    /// The same, with arrows that walk.
+    Walk,
     /// A question.
     Confirm,
 }
@@ -75,13 +80,18 @@ impl Place {
             Self::Inspector => "Prompt and answer",
             Self::Picker => "List",
             Self::Line => "Text",
+            Self::TakeOver => "Take over",
+            Self::Walk => "Walking",
             Self::Confirm => "Question",
         }
     }
 
     /// Whether letters are typed here, so that they are no keys.
     pub(crate) fn types(self) -> bool {
-        matches!(self, Self::Picker | Self::Line | Self::Form)
+        matches!(
+            self,
+            Self::Picker | Self::Line | Self::Form | Self::TakeOver | Self::Walk
+        )
     }
 }
 
@@ -163,6 +173,10 @@ pub(crate) enum Action {
     Slower,
     NormalSpeed,
     Follow,
+    TakeOver,
+    Walk(Side),
+    EditMemory,
+    Tell,
     Search,
     HitBy(i32),
     View,

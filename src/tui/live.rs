@@ -52,6 +52,12 @@ pub(crate) struct LiveEpisode {
     pub(crate) root: Arc<str>,
     /// Files that somebody outside changed and that are not recorded yet.
     pub(crate) outside: BTreeMap<String, Outside>,
+    /// The action that a person chose for a step.
+    pub(crate) chosen: Option<(StepNo, String)>,
+    /// What a person said and no prompt has told the agent yet.
+    pub(crate) told: Vec<String>,
+    /// Files as a person left them, until that is recorded; `None` for one that is gone.
+    edited: BTreeMap<String, Option<Arc<str>>>,
     view: Option<Arc<MemoryView>>,
 }
 
@@ -133,6 +139,7 @@ impl LiveEpisode {
             Body::MemoryOp { op } => self.apply(step, &op.changes),
             Body::HumanEdited { changes } => self.apply(step, changes),
             Body::Observed { frame } => self.progression = frame.progression,
+            Body::HumanSaid { text } => self.told.retain(|told| told != text),
             Body::StepFinished { .. } => self.steps = self.steps.max(step.0 + 1),
             Body::EpisodeFinished { .. } => {
                 self.ended = true;
@@ -153,6 +160,7 @@ impl LiveEpisode {
             self.view = None;
             // It is recorded now, or overwritten.
             self.outside.remove(&change.path);
+            self.edited.remove(&change.path);
             // A change that does not fit means that events were missed: the record knows better.
             if change.apply(&mut self.texts).is_err() {
                 self.knows_memory = false;
@@ -160,6 +168,54 @@ impl LiveEpisode {
             }
             self.touched.insert(change.path.clone(), step);
         }
+    }
+
+    /// A person edited a file; it shows at once, and is recorded at the next step.
+    pub(crate) fn edit(&mut self, path: &str, text: Option<Arc<str>>) {
+        let known = self.texts.get(path);
+        let what = match (known, &text) {
+            (Some(known), Some(text)) if known == text => None,
+            (None, None) => None,
+            (None, Some(_)) => Some(Outside::Added),
+            (Some(_), Some(_)) => Some(Outside::Changed),
+            (Some(_), None) => Some(Outside::Removed),
+        };
+        self.view = None;
+        match what {
+            Some(what) => {
+                self.outside.insert(path.to_owned(), what);
+                self.edited.insert(path.to_owned(), text);
+            }
+            None => {
+                self.outside.remove(path);
+                self.edited.remove(path);
+            }
+        }
+    }
+
+    /// The files that a person edited and that are not recorded yet.
+    pub(crate) fn edited(&self) -> impl Iterator<Item = &str> {
+        self.edited.keys().map(String::as_str)
+    }
+
+    /// The step before which the episode waits, as far as its events tell: nothing but what it saw
+    /// is known of that step, and no action was chosen for it.
+    pub(crate) fn waits_at(&self) -> Option<StepNo> {
+        let step = match self.record.outcome() {
+            // What is seen next may have been lost on the way.
+            Some(_) => self.record.step.next(),
+            None => self.record.step,
+        };
+        let chosen = self.chosen.as_ref().is_some_and(|(chosen, _)| *chosen == step);
+        let begun = |body: &Body| {
+            !matches!(
+                body,
+                Body::EpisodeStarted { .. } | Body::EpisodeResumed { .. } | Body::Observed { .. }
+            )
+        };
+        let between = step != self.record.step || (self.record.live.is_none() && !self.record.events.iter().any(begun));
+        let known = self.record.frame().is_some() || step != self.record.step;
+        (known && between && !chosen && !self.ended).then_some(step)
     }
 
     /// Compares the files on disk with the memory as it stands. Gives the paths that are another
@@ -193,7 +249,14 @@ impl LiveEpisode {
         }
         if self.view.is_none() {
             let before = states(&self.before.0, &self.before.1);
-            let now = states(&self.texts, &self.touched);
+            let mut now = states(&self.texts, &self.touched);
+            for (path, text) in &self.edited {
+                let touched = Some(self.record.step);
+                match text.clone() {
+                    Some(text) => now.insert(path.clone(), FileState { text, touched }),
+                    None => now.remove(path),
+                };
+            }
             let view = MemoryView::new(self.record.step, Some(&before), &now);
             self.view = Some(Arc::new(view));
         }

@@ -15,6 +15,7 @@ use super::blame::{Fold, Survey};
 use super::data::{Data, Effect, Event, FilterNews, LoadRequest, MemoryView, Opened, Timeline};
 use super::filter::{self, Filter};
 use super::memory_diff::{self, DiffWish};
+use super::rules::Rules;
 use super::track::Track;
 use crate::store::{Reader, StoreError};
 use crate::types::{EpisodeNo, StepNo, StepRecord};
@@ -220,8 +221,10 @@ impl Loader {
             Ok((open, timeline)) => {
                 let meta = Arc::new(open.reader.meta().clone());
                 self.open = Some(open);
+                let rules = Arc::new(Rules::of(&meta));
                 self.send(Data::Opened(Box::new(Opened {
                     path,
+                    rules,
                     meta,
                     timeline,
                     step,

@@ -14,6 +14,8 @@ mod cache;
 mod columns;
 mod data;
 mod edge;
+mod editor;
+mod effects;
 mod entries;
 mod export;
 mod filter;
@@ -33,11 +35,13 @@ mod panes;
 mod pictures;
 mod playing;
 mod prompt;
+mod rules;
 mod runs;
 mod screenshot;
 mod start;
 mod state;
 mod stream;
+mod take_over;
 mod terminal;
 #[cfg(test)]
 mod testing;
@@ -151,12 +155,14 @@ pub fn run(start: Start) -> Result<Farewell, TuiError> {
         edge::Edge::new(start.workspace, start.settings, sender.clone(), playing).map_err(TuiError::Terminal)?;
     let result = {
         let (_guard, screen) = terminal::Guard::take(sender.clone()).map_err(TuiError::Terminal)?;
-        let probe = app::listen(&sender, hints)?;
+        let keyboard = editor::Keyboard::default();
+        let probe = app::listen(&sender, hints, keyboard.clone())?;
+        let mut desk = editor::Desk::new(keyboard, sender.clone());
         let mut canvas = app::Canvas::new(screen);
         if let Ok(size) = canvas.terminal.size() {
             state.size = (size.width, size.height);
         }
-        app::run(&mut state, &mut edge, &mut canvas, &events, effects, probe)
+        app::run(&mut state, &mut edge, &mut canvas, &mut desk, &events, effects, probe)
     };
     drop(events);
     let (handles, mut problem) = edge.close();

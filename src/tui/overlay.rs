@@ -7,7 +7,9 @@ use super::inspector::Inspector;
 use super::keymap::{self, Action, Place};
 use super::start::Form;
 use super::state::State;
+use super::take_over::TakeOver;
 use super::widgets::list::Scroll;
+use super::widgets::text;
 use crate::types::StepNo;
 
 /// Something over the screen; keys go to it alone.
@@ -29,13 +31,19 @@ pub(crate) enum Overlay {
     Columns(usize),
     /// Steps to go to, and what they have in common.
     Steps(String, Picker),
+    /// A memory file to edit, or the name of a new one.
+    Files(Picker),
+    /// A person plays in the agent's place.
+    TakeOver(Box<TakeOver>),
 }
 
 impl Overlay {
     /// Where keys hold while it is on top.
     pub(crate) fn places(&self) -> Vec<Place> {
         match self {
-            Self::Help(_) | Self::Palette(_) | Self::Steps(..) => vec![Place::Picker, Place::Always],
+            Self::Help(_) | Self::Palette(_) | Self::Steps(..) | Self::Files(_) => vec![Place::Picker, Place::Always],
+            Self::TakeOver(panel) if panel.walks => vec![Place::Walk, Place::TakeOver, Place::Always],
+            Self::TakeOver(_) => vec![Place::TakeOver, Place::Always],
             Self::Line(_) => vec![Place::Line, Place::Always],
             Self::Confirm(_) => vec![Place::Confirm, Place::Always],
             Self::Inspector(_) => vec![Place::Inspector, Place::Global, Place::Always],
@@ -54,6 +62,8 @@ pub(crate) enum Command {
     GoTo(StepNo),
     /// Use a theme.
     UseTheme(String),
+    /// Edit a memory file, which may be a new one.
+    Edit(String),
 }
 
 /// An entry of help or palette.
@@ -77,6 +87,8 @@ pub(crate) struct Picker {
     /// Where it is scrolled to.
     pub(crate) scroll: Scroll,
     entries: Vec<Entry>,
+    /// The entries are memory files: what is typed may name a new one.
+    files: bool,
 }
 
 impl Picker {
@@ -117,10 +129,40 @@ impl Picker {
         }
     }
 
+    /// Memory files.
+    pub(crate) fn of_files(entries: Vec<Entry>) -> Self {
+        Self {
+            entries,
+            files: true,
+            ..Self::default()
+        }
+    }
+
+    /// What can be done, while nothing is typed.
+    pub(crate) fn advice(&self) -> &'static str {
+        if self.files {
+            "type to filter, or the name of a new file; Enter edits, Esc closes"
+        } else {
+            "type to filter; Enter runs, Esc closes"
+        }
+    }
+
+    /// The file that what is typed would make.
+    fn new_file(&self, name: &str) -> Option<Entry> {
+        let known = |entry: &Entry| entry.command == Command::Edit(name.to_owned());
+        let new = self.files && !name.is_empty() && !self.entries.iter().any(known);
+        new.then(|| Entry {
+            place: "",
+            keys: "new file".to_owned(),
+            help: text::clean(name).into_owned(),
+            command: Command::Edit(name.to_owned()),
+        })
+    }
+
     /// The entries that contain every word of the filter. A number goes to that step.
     pub(crate) fn matches(&self) -> Vec<Entry> {
         let filter = self.filter.trim();
-        let step = filter.parse().ok().map(|step| Entry {
+        let step = filter.parse().ok().filter(|_| !self.files).map(|step| Entry {
             place: "Watch",
             keys: String::new(),
             help: format!("Go to step {step}"),
@@ -135,6 +177,7 @@ impl Picker {
         };
         step.into_iter()
             .chain(self.entries.iter().filter(fits).cloned())
+            .chain(self.new_file(filter))
             .collect()
     }
 }
@@ -150,6 +193,8 @@ pub(crate) enum LineFor {
     Stream,
     /// Save the screen under this name.
     Save,
+    /// Tell the agent something.
+    Tell,
 }
 
 /// A line of text that is being written.
@@ -168,6 +213,7 @@ impl LinePrompt {
             LineFor::Search => "search the run",
             LineFor::Filter => "filter",
             LineFor::Stream => "show only (op: outcome: phase: role: file: by: invalid)",
+            LineFor::Tell => "tell the agent in its next prompt",
             LineFor::Save => "save the screen as (.txt .ansi .svg)",
         }
     }

@@ -9,8 +9,8 @@ use crossbeam_channel::{Receiver, TryRecvError, never};
 
 use super::data::{ControlRequest, ControlView, Event, LiveId};
 use super::pace::Pace;
-use crate::agent::{ControlState, RunHandle};
-use crate::types::{Body, EpisodeNo, Event as RunEvent};
+use crate::agent::{ControlState, Controls, RunHandle};
+use crate::types::{Action, Body, EpisodeNo, Event as RunEvent};
 
 /// A run under way and how fast a program plays it.
 pub(super) type Playing = (RunHandle, Option<Pace>);
@@ -108,6 +108,32 @@ impl Played {
             ControlState::Stopping => ControlView::Stopping,
             ControlState::Finished => ControlView::Finished,
         })
+    }
+
+    /// Plays a person's action as the next step of an episode.
+    pub(super) fn act(&self, id: LiveId, episode: EpisodeNo, action: Action) {
+        if let Some(controls) = self.controls(id) {
+            controls.act_now(episode, action);
+        }
+    }
+
+    /// Has the agent told something in the next prompt of an episode.
+    pub(super) fn say(&self, id: LiveId, episode: EpisodeNo, text: String) {
+        if let Some(controls) = self.controls(id) {
+            controls.say(episode, text);
+        }
+    }
+
+    /// Whether an episode waits between two steps.
+    pub(super) fn waits(&self, id: LiveId, episode: EpisodeNo) -> bool {
+        self.controls(id).is_some_and(|controls| controls.waits(episode))
+    }
+
+    fn controls(&self, id: LiveId) -> Option<&Controls> {
+        self.runs
+            .iter()
+            .find(|run| run.id == id)
+            .map(|run| &run.handle.controls)
     }
 
     /// Lets the handles go, whose workers may still be closing their records.

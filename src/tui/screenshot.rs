@@ -13,6 +13,7 @@ use super::layout::Pane;
 use super::loader;
 use super::panes::GameView;
 use super::pictures::{self, Pictures};
+use super::rules::Rules;
 use super::state::State;
 use super::theme::{Depth, Themes};
 use super::{TuiError, jobs, update, view};
@@ -86,9 +87,11 @@ pub fn shoot(shot: &Shot, workspace: &Workspace) -> Result<String, TuiError> {
 fn load(state: &mut State, run: PathBuf, shot: &Shot) -> Result<(), TuiError> {
     let reader = Reader::open(&run)?;
     let timeline = loader::timeline_of(&reader, shot.episode, StepNo(0))?;
+    let meta = Arc::new(reader.meta().clone());
     let opened = Opened {
         path: run,
-        meta: Arc::new(reader.meta().clone()),
+        rules: Arc::new(Rules::of(&meta)),
+        meta,
         timeline,
         step: Some(shot.step),
     };

@@ -3,10 +3,12 @@
 //! Owns the order and meaning of rows. Must not know colours or columns; only rows that are
 //! visible are ever built.
 
+use serde_json::Value;
+
 use super::state::Mood;
 use super::watch::Watch;
 use crate::store::StepMark;
-use crate::types::{ActionBy, Body, LiveTurn, MemoryOp, Phase, StepNo, StepOutcome, StepRecord, Turn};
+use crate::types::{ActionBy, Body, LiveTurn, MemoryChange, MemoryOp, Phase, StepNo, StepOutcome, StepRecord, Turn};
 
 /// Rows of a live answer that show at most.
 pub(crate) const LIVE_ROWS: usize = 8;
@@ -35,6 +37,10 @@ pub(crate) enum Row<'a> {
     },
     /// A reward.
     Reward(StepOutcome),
+    /// What a person did.
+    Person(String),
+    /// What changed in the state of the scaffold's script: how many values, and which.
+    Script(usize, String),
     /// Anything else that was noted.
     Notice(Mood, String),
     /// A model call under way.
@@ -132,13 +138,23 @@ pub(crate) fn rows<'a>(record: &'a StepRecord) -> Vec<Placed<'a>> {
                 None,
                 last,
             ),
-            Body::StepFinished { .. } => {
+            Body::StepFinished { state_patch, .. } => {
+                let changes = state_patch.as_ref().map(script_changes).unwrap_or_default();
+                if !changes.is_empty() {
+                    let said: Vec<String> = changes
+                        .iter()
+                        .map(|(name, value)| format!("{name} = {value}"))
+                        .collect();
+                    push(Row::Script(changes.len(), said.join(" · ")), None, last);
+                }
                 if let Some(outcome) = outcome.filter(|outcome| outcome.reward != 0.0) {
                     push(Row::Reward(outcome), None, last);
                 }
             }
             other => {
-                if let Some((mood, text)) = notice(other) {
+                if let Some(said) = person(other) {
+                    push(Row::Person(said), None, last);
+                } else if let Some((mood, text)) = notice(other) {
                     push(Row::Notice(mood, text), None, last);
                 }
             }
@@ -170,6 +186,43 @@ fn alone(step: StepNo, row: Row<'_>) -> Placed<'_> {
     }
 }
 
+/// What a step changed in the state of the scaffold's script: names, and what they hold now, the
+/// shortest first.
+pub(crate) fn script_changes(patch: &Value) -> Vec<(String, String)> {
+    let set = patch.get("set").and_then(Value::as_object);
+    let set = set
+        .into_iter()
+        .flatten()
+        .map(|(name, value)| (name.clone(), value.to_string()));
+    let unset = patch.get("unset").and_then(Value::as_array);
+    let unset = unset.into_iter().flatten().filter_map(Value::as_str);
+    let mut changes: Vec<_> = set
+        .chain(unset.map(|name| (name.to_owned(), "gone".to_owned())))
+        .collect();
+    // Long ones hide what comes after them.
+    changes.sort_by_key(|(_, value)| value.len());
+    changes
+}
+
+/// What a person did, in words.
+fn person(body: &Body) -> Option<String> {
+    Some(match body {
+        Body::HumanEdited { changes } => {
+            let edit = |change: &MemoryChange| match (change.before_digest, change.after_digest) {
+                (None, _) => format!("made {}", change.path),
+                (_, None) => format!("removed {}", change.path),
+                _ => format!("edited {}", change.path),
+            };
+            let edits: Vec<String> = changes.iter().map(edit).collect();
+            format!("a person {}", edits.join(", "))
+        }
+        Body::HumanSaid { text } => format!("a person says: {text}"),
+        Body::HumanActed { action } => format!("a person chose {action}"),
+        Body::Controlled { control } => format!("{control} by a person"),
+        _ => return None,
+    })
+}
+
 /// What an event other than turns, operations and actions has to say.
 fn notice(body: &Body) -> Option<(Mood, String)> {
     let said = match body {
@@ -199,13 +252,6 @@ fn notice(body: &Body) -> Option<(Mood, String)> {
         }
         Body::WorldFailed { message } => (Mood::Bad, format!("world failed: {message}")),
         Body::Annotated { text } => (Mood::Info, text.clone()),
-        Body::HumanEdited { changes } => {
-            let paths: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
-            (Mood::Info, format!("a person edited {}", paths.join(", ")))
-        }
-        Body::HumanSaid { text } => (Mood::Info, format!("a person says: {text}")),
-        Body::HumanActed { action } => (Mood::Info, format!("a person chose {action}")),
-        Body::Controlled { control } => (Mood::Info, format!("{control} by a person")),
         Body::AdapterChanged { adapter } => (Mood::Info, format!("adapter: {}", adapter.as_deref().unwrap_or("none"))),
         Body::EpisodeAttempt { attempt } => (Mood::Info, format!("attempt {attempt}")),
         Body::EpisodeResumed { step } => (Mood::Info, format!("resumed at step {step}")),

@@ -103,6 +103,84 @@ pub(super) fn suspend(_: &mut Real) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Whether the screen has the terminal; if not, a shell or an editor has it.
+pub(super) fn is_taken() -> bool {
+    TAKEN.load(Ordering::SeqCst)
+}
+
+/// How a program ended that had the terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// As it should.
+    Well,
+    /// With this exit code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+/// Waits for a program that has the terminal. If it is stopped as Ctrl-Z does, this process stops
+/// with it, so that the shell is there; both go on together.
+#[cfg(unix)]
+pub(super) fn wait(child: std::process::Child) -> std::io::Result<Ended> {
+    use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+    let pid = Pid::from_child(&child);
+    loop {
+        let status = match waitpid(Some(pid), WaitOptions::UNTRACED) {
+            Ok(Some((_, status))) => status,
+            Ok(None) | Err(rustix::io::Errno::INTR) => continue,
+            Err(error) => return Err(error.into()),
+        };
+        if status.stopped() {
+            signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP)?;
+            kill_process(pid, Signal::CONT)?;
+        } else if let Some(signal) = status.terminating_signal() {
+            return Ok(Ended::Signal(signal));
+        } else {
+            return Ok(match status.exit_status() {
+                Some(0) | None => Ended::Well,
+                Some(code) if code > 128 => Ended::Signal(code - 128),
+                Some(code) => Ended::Code(code),
+            });
+        }
+    }
+}
+
+/// The same without stopping.
+#[cfg(not(unix))]
+pub(super) fn wait(mut child: std::process::Child) -> std::io::Result<Ended> {
+    Ok(match child.wait()?.code() {
+        Some(0) | None => Ended::Well,
+        Some(code) => Ended::Code(code),
+    })
+}
+
+/// Ends a program that has the terminal.
+#[cfg(unix)]
+pub(super) fn end(pid: u32) {
+    use rustix::process::{Pid, Signal, kill_process};
+    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        // One that is gone already needs no signal.
+        let _ = kill_process(pid, Signal::TERM);
+    }
+}
+
+/// There is no such thing here.
+#[cfg(not(unix))]
+pub(super) fn end(_: u32) {}
+
+/// Wakes the thread that reads keys: it is told that the size may be new.
+pub(super) fn stir() {
+    #[cfg(unix)]
+    let _ = signal_hook::low_level::raise(signal_hook::consts::SIGWINCH);
+}
+
+/// Forgets what was typed and not read.
+pub(super) fn forget_input() {
+    #[cfg(unix)]
+    let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
+}
+
 /// Pixels of a character cell, where the system knows them.
 pub(super) fn cell() -> Option<(u16, u16)> {
     let size = ratatui::crossterm::terminal::window_size().ok()?;

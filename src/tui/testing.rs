@@ -342,6 +342,7 @@ pub(crate) fn opened(steps: u32) -> Opened {
     Opened {
         path: PathBuf::from("/runs/crafter-42.db"),
         meta: Arc::new(meta()),
+        rules: Arc::default(),
         timeline: Timeline {
             episode: EpisodeNo(0),
             from: StepNo(0),

@@ -36,6 +36,8 @@ pub(crate) fn draw(state: &State, buf: &mut Buffer) -> Option<(u16, u16)> {
             Overlay::Form(form) => panels::form::draw(state, form, frame.body, buf),
             Overlay::Columns(selected) => panels::form::draw_columns(state, *selected, frame.body, buf),
             Overlay::Confirm(confirm) => panels::confirm::draw(state, confirm, frame.body, buf),
+            Overlay::Files(picker) => panels::picker::draw(state, picker, "Edit a memory file", frame.body, buf),
+            Overlay::TakeOver(panel) => panels::take_over::draw(state, panel, buf),
             Overlay::Line(_) => {}
         }
     }

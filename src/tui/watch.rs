@@ -14,6 +14,7 @@ use super::filter::{Filter, Match};
 use super::keymap::{Kind, Place};
 use super::layout::Pane;
 use super::panes::{ActionsPane, GamePane, MemoryPane, ScaffoldPane};
+use super::rules::Rules;
 use crate::store::{Marks, StepMark};
 use crate::types::{EpisodeNo, EpisodeState, EpisodeSummary, RunMeta, StepNo, StepRecord};
 
@@ -164,6 +165,8 @@ pub(crate) struct Watch {
     pub(crate) path: PathBuf,
     /// Its constants.
     pub(crate) meta: Arc<RunMeta>,
+    /// What its scaffold allows.
+    pub(crate) rules: Arc<Rules>,
     /// Its episodes in numbers.
     pub(crate) episodes: Vec<EpisodeSummary>,
     /// Nothing will be added any more.
@@ -226,6 +229,7 @@ impl Watch {
         let mut watch = Self {
             path: opened.path,
             meta: opened.meta,
+            rules: opened.rules,
             episodes: Vec::new(),
             finished: opened.timeline.finished,
             episode: opened.timeline.episode,

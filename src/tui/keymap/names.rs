@@ -3,6 +3,7 @@
 //! A name stays when keys, labels or the order of the table change.
 
 use super::{Action, Kind, Place, Screen};
+use crate::tui::take_over::Side;
 
 impl Place {
     /// Its name in `config.toml`.
@@ -25,6 +26,8 @@ impl Place {
             Self::Inspector => "prompt",
             Self::Picker => "list",
             Self::Line => "text",
+            Self::TakeOver => "take-over",
+            Self::Walk => "walking",
             Self::Confirm => "question",
         }
     }
@@ -91,6 +94,13 @@ impl Action {
             Self::Slower => "slower",
             Self::NormalSpeed => "normal-speed",
             Self::Follow => "follow",
+            Self::TakeOver => "take-over",
+            Self::Walk(Side::West) => "walk-west",
+            Self::Walk(Side::East) => "walk-east",
+            Self::Walk(Side::North) => "walk-north",
+            Self::Walk(Side::South) => "walk-south",
+            Self::EditMemory => "edit-memory",
+            Self::Tell => "tell",
             Self::Search => "search",
             Self::HitBy(by) => way(by, "match-back", "match-on"),
             Self::View => "view",

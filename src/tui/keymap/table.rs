@@ -2,6 +2,7 @@
 
 use super::{Action as A, Binding, Kind, Place as P, Screen};
 use crate::tui::state::State;
+use crate::tui::take_over::Side;
 
 const fn key(
     place: P,
@@ -132,6 +133,8 @@ pub(crate) static TABLE: &[Binding] = &[
     key(P::Watch, &["-"], A::Slower, "speed", "Slower", 0),
     key(P::Watch, &["="], A::NormalSpeed, "normal speed", "Normal speed", 0),
     key_if(State::can_follow, P::Watch, &["f"], A::Follow, "follow", "Follow the live end, or stay here", 6),
+    key_if(State::plays_live, P::Watch, &["t"], A::TakeOver, "take over", "Play in the agent's place, edit its memory, tell it something; all of it is recorded", 6),
+    key_if(State::replays, P::Watch, &["t"], A::TakeOver, "take over", "Play in the agent's place: at the live end of a run that is being played", 0),
     // watch: panes
     key(P::Watch, &["Tab"], A::FocusNext, "pane", "The next pane", 7),
     key(P::Watch, &["S-Tab"], A::FocusPrevious, "pane before", "The pane before", 0),
@@ -164,6 +167,8 @@ pub(crate) static TABLE: &[Binding] = &[
     key(P::MemoryTree, &["d"], A::MemoryDiff, "diff", "What changed: against the step before, the marked step, the start; then the files again", 4),
     key(P::MemoryTree, &["m"], A::Mark, "mark", "Mark this step, to compare others with it", 0),
     key(P::MemoryTree, &["o"], A::OnlyThis, "its steps", "Actions: show only what touched this file; [ ] go through it", 6),
+    key_if(State::plays_live, P::MemoryTree, &["e"], A::EditMemory, "edit", "Edit the open file in VISUAL or EDITOR, while the agent waits; recorded as yours", 6),
+    key_if(State::plays_live, P::MemoryFile, &["e"], A::EditMemory, "edit", "Edit the file in VISUAL or EDITOR, while the agent waits; recorded as yours", 6),
     key(P::MemoryFile, &["Esc"], A::Back, "to the files", "Back to the files", 3),
     key(P::MemoryFile, &["Enter"], A::Open, "its step", "Go to the step that wrote this line", 2),
     key(P::MemoryFile, &["r"], A::Readers, "its reads", "The steps that read this line, to go to one", 3),
@@ -234,6 +239,24 @@ pub(crate) static TABLE: &[Binding] = &[
     key(P::Line, &["Backspace"], A::Erase, "erase", "Erase a letter", 0),
     key(P::Line, &["C-w"], A::EraseWord, "erase word", "Erase a word", 0),
     key(P::Line, &["C-u"], A::EraseAll, "erase all", "Erase all", 0),
+
+    // a person plays: letters are typed
+    key(P::TakeOver, &["Enter"], A::Accept, "play it", "Play one step with the selected action", 1),
+    key(P::TakeOver, &["Esc"], A::Cancel, "give back", "Give the game back to the agent, which waits", 2),
+    key(P::TakeOver, &["Tab"], A::Toggle, "walk/list", "Arrows walk at once, or choose from the list", 3),
+    key(P::TakeOver, &["C-e"], A::EditMemory, "edit memory", "Edit a memory file in VISUAL or EDITOR, or make a new one; recorded as yours", 4),
+    key(P::TakeOver, &["C-t"], A::Tell, "tell", "Tell the agent something in its next prompt", 5),
+    key(P::TakeOver, &["Up"], A::Up, "choose", "The action above", 6),
+    key(P::TakeOver, &["Down"], A::Down, "choose", "The action below", 6),
+    key(P::TakeOver, &["PgUp"], A::PageUp, "page", "A page up", 0),
+    key(P::TakeOver, &["PgDn"], A::PageDown, "page", "A page down", 0),
+    key(P::TakeOver, &["Backspace"], A::Erase, "erase", "Erase a letter", 0),
+    key(P::TakeOver, &["C-w"], A::EraseWord, "erase word", "Erase a word", 0),
+    key(P::TakeOver, &["C-u"], A::EraseAll, "erase all", "Erase all", 0),
+    key(P::Walk, &["Left"], A::Walk(Side::West), "walk", "Walk one step to the west, or left", 1),
+    key(P::Walk, &["Right"], A::Walk(Side::East), "walk", "Walk one step to the east, or right", 1),
+    key(P::Walk, &["Up"], A::Walk(Side::North), "walk", "Walk one step to the north, or up", 1),
+    key(P::Walk, &["Down"], A::Walk(Side::South), "walk", "Walk one step to the south, or down", 1),
 
     // questions
     key(P::Confirm, &["y"], A::Yes, "yes", "Yes", 1),

@@ -184,6 +184,22 @@ fn content(row: &Row<'_>, columns: u16, theme: &Theme) -> (Line<'static>, Line<'
             );
             (left, right)
         }
+        Row::Person(said) => {
+            let said = text::clean(text::head(said, 400)).into_owned();
+            let style = theme.style(Slot::Human);
+            (Line::styled(format!("◆ {said}"), style), Line::default())
+        }
+        Row::Script(count, said) => {
+            let said = text::clean(text::head(said, 400)).into_owned();
+            let word = if *count == 1 { "value" } else { "values" };
+            (
+                Line::from(vec![
+                    Span::styled("script ", theme.style(Slot::Warn)),
+                    Span::styled(said, theme.style(Slot::Dim)),
+                ]),
+                Line::styled(format!("{count} {word}"), theme.style(Slot::Faint)),
+            )
+        }
         Row::Notice(mood, said) => {
             let (sign, slot) = match mood {
                 Mood::Good => ("✓", Slot::Good),

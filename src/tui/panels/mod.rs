@@ -15,5 +15,6 @@ mod runs_side;
 pub(crate) mod scaffold;
 pub(crate) mod start;
 pub(crate) mod status;
+pub(crate) mod take_over;
 pub(crate) mod timeline;
 pub(crate) mod watch;

@@ -24,7 +24,7 @@ pub(crate) fn draw(state: &State, picker: &Picker, title: &str, area: Rect, buf:
     let filter = if picker.filter.is_empty() {
         Line::from(vec![
             Span::styled("› ", theme.bold(Slot::Accent)),
-            Span::styled("type to filter; Enter runs, Esc closes", theme.style(Slot::Faint)),
+            Span::styled(picker.advice(), theme.style(Slot::Faint)),
         ])
     } else {
         Line::from(vec![

@@ -309,6 +309,11 @@ fn states() -> Vec<State> {
     let mut state = live((160, 48));
     press(&mut state, "q");
     states.push(state);
+    for keys in ["t", "t Tab"] {
+        let mut state = live((160, 48));
+        press(&mut state, keys);
+        states.push(state);
+    }
     states
 }
 

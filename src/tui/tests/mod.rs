@@ -4,6 +4,7 @@ mod keys;
 mod panes;
 mod runs;
 mod screens;
+mod take_over;
 mod themes;
 
 use std::collections::BTreeSet;

@@ -21,7 +21,7 @@ use crate::tui::watch::Watch;
 use crate::tui::widgets::document::Document;
 use crate::tui::widgets::list::Scroll;
 use crate::tui::widgets::text;
-use crate::types::{Digest, StepNo};
+use crate::types::{Digest, EpisodeNo, StepNo};
 
 /// Steps that a list of reads shows at most: the newest ones.
 const MOST_READS: usize = 500;
@@ -267,10 +267,13 @@ pub(super) fn row_of_file(watch: &Watch, path: &str) -> Option<usize> {
     Some(pane.diff_text.document.row_of_line(line))
 }
 
-/// Which directory is to be watched: that of the episode that this process plays.
+/// Which directory is to be watched: that of the episode that shows, else of one that this process plays.
 pub(super) fn lookout(state: &mut State) -> Option<Effect> {
     let live = state.live.as_mut()?;
-    let wanted = match live.running() {
+    let shown = state.watch.as_ref().filter(|watch| watch.path == live.path);
+    let plays = |episode: &EpisodeNo| live.episodes.get(episode).is_some_and(|episode| !episode.ended);
+    let shown = shown.map(|watch| watch.episode).filter(plays);
+    let wanted = match shown.or_else(|| live.running()) {
         Some(episode) if !live.is_over() => live
             .episodes
             .get(&episode)
@@ -293,7 +296,8 @@ pub(super) fn on_disk(state: &mut State, root: &Path, files: &BTreeMap<String, D
     if live.lookout.as_deref() != Some(root) {
         return;
     }
-    let Some(episode) = live.running().and_then(|episode| live.episodes.get_mut(&episode)) else {
+    let name = root.file_name().and_then(|name| name.to_str());
+    let Some(episode) = live.episodes.values_mut().find(|episode| Some(&*episode.root) == name) else {
         return;
     };
     let new = episode.compare(files);

@@ -10,6 +10,7 @@ mod panes;
 mod runs;
 mod search;
 mod settle;
+mod take_over;
 mod watch;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -17,6 +18,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use super::data::{ControlRequest, Effect, Event, ThemeRequest};
 use super::keymap::{self, Action, Screen};
 use super::layout;
+use super::live;
 use super::overlay::{Confirm, LineFor, LinePrompt, Overlay, Picker};
 use super::state::{Mood, State};
 use super::theme::Theme;
@@ -207,6 +209,14 @@ fn quit(state: &mut State) -> Vec<Effect> {
     }
     if state.is_playing_a_run() {
         push(state, Overlay::Confirm(Confirm::QuitWhileLive));
+        // A resumed run has its memory from the record.
+        let episodes = state.lives().flat_map(|live| live.episodes.values());
+        let edited = episodes.flat_map(live::LiveEpisode::edited).next();
+        if let Some(said) =
+            edited.map(|path| format!("your edit of {path} is not recorded yet: a step more, and it is"))
+        {
+            state.say(Mood::Bad, said);
+        }
         return Vec::new();
     }
     vec![Effect::Quit]

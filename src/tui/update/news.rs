@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{filter, memory, runs, search, use_theme};
+use super::{filter, memory, runs, search, take_over, use_theme};
 use crate::tui::data::{ControlView, Data, Effect, LiveId, Opened, RunState, Timeline};
 use crate::tui::keymap::{Action, Place, Screen};
 use crate::tui::live::LiveRun;
@@ -114,6 +114,7 @@ pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
                 watch.memory.blame = Some(*blame);
             }
         }
+        Data::Edited(edited) => return take_over::edited(state, *edited),
         Data::Search(news) => return search::news(state, news),
         Data::Filter(news) => filter::news(state, news),
         Data::Heat { episode, upto, heat } => {

@@ -1,6 +1,6 @@
 //! Actions on what lies over the screen.
 
-use super::{act as act_below, filter, load_theme, push, quit_now, runs, search, watch};
+use super::{act as act_below, filter, load_theme, push, quit_now, runs, search, take_over, watch};
 use crate::tui::data::{ControlRequest, Effect};
 use crate::tui::keymap::{Action, Screen};
 use crate::tui::overlay::{Command, Confirm, LineFor, Overlay, Picker, erase_word};
@@ -15,11 +15,12 @@ pub(crate) fn picker_rows(size: (u16, u16)) -> usize {
 /// A letter is typed.
 pub(super) fn write(state: &mut State, c: char) -> Vec<Effect> {
     match state.overlays.last_mut() {
-        Some(Overlay::Help(picker) | Overlay::Palette(picker) | Overlay::Steps(_, picker)) => {
+        Some(Overlay::Help(picker) | Overlay::Palette(picker) | Overlay::Steps(_, picker) | Overlay::Files(picker)) => {
             picker.filter.push(c);
             picker.scroll = Default::default();
         }
         Some(Overlay::Line(line)) => line.text.push(c),
+        Some(Overlay::TakeOver(panel)) => panel.write(c),
         Some(Overlay::Form(form)) if !form.starting => form.write(c),
         _ => return Vec::new(),
     }
@@ -47,7 +48,7 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
         return close(state, &top);
     }
     let effects = match &mut top {
-        Overlay::Help(picker) | Overlay::Palette(picker) | Overlay::Steps(_, picker) => {
+        Overlay::Help(picker) | Overlay::Palette(picker) | Overlay::Steps(_, picker) | Overlay::Files(picker) => {
             if action == Action::Accept {
                 return run(state, picker);
             }
@@ -109,6 +110,12 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
             state.runs.form = Some((**form).clone());
             effects
         }
+        Overlay::TakeOver(panel) => {
+            let (effects, over) = take_over::act(state, panel, action);
+            state.overlays.push(top);
+            state.overlays.extend(over);
+            return effects;
+        }
         Overlay::Columns(selected) => {
             runs::choose_column(state, selected, action);
             Vec::new()
@@ -125,6 +132,9 @@ fn close(state: &mut State, top: &Overlay) -> Vec<Effect> {
     {
         state.runs.filter.clear();
         state.runs.arrange();
+    }
+    if let Overlay::TakeOver(_) = top {
+        take_over::closed(state);
     }
     if let Overlay::Form(form) = top {
         let mut form = (**form).clone();
@@ -168,6 +178,7 @@ fn run(state: &mut State, picker: &Picker) -> Vec<Effect> {
     };
     match &entry.command {
         Command::Act(action) => act_below(state, *action),
+        Command::Edit(path) => take_over::edit(state, path),
         Command::GoTo(step) => go_to(state, *step),
         Command::UseTheme(name) => load_theme(state, Some(name.clone())),
     }
@@ -194,6 +205,7 @@ fn accept_line(state: &mut State, purpose: LineFor, text: String) -> Vec<Effect>
         LineFor::Filter => Vec::new(),
         LineFor::Save if text.trim().is_empty() => Vec::new(),
         LineFor::Save => vec![Effect::SaveScreen(text.trim().to_owned())],
+        LineFor::Tell => take_over::tell(state, &text),
         LineFor::Search => search::start(state, text),
         LineFor::Stream => filter::accept(state, text),
     }

@@ -1,16 +1,22 @@
 //! Actions on the watch screen.
 
-use super::{filter, memory, overlays, panes, search};
+use std::sync::Arc;
+
+use super::{filter, memory, overlays, panes, search, take_over};
 use crate::tui::data::{ControlRequest, ControlView, Effect};
 use crate::tui::inspector::{Inspector, Reveal};
 use crate::tui::keymap::{Action, Kind};
 use crate::tui::layout::Pane;
-use crate::tui::overlay::{LineFor, LinePrompt, Overlay};
+use crate::tui::overlay::{Command, Entry, LineFor, LinePrompt, Overlay, Picker};
 use crate::tui::panes::GameView;
 use crate::tui::state::{Mood, State};
 use crate::tui::stream;
 use crate::tui::watch::{Speed, Watch};
-use crate::types::{EpisodeNo, StepNo};
+use crate::tui::widgets::text;
+use crate::types::{Body, EpisodeNo, StepNo, StepRecord};
+
+/// Bytes of a value that a list shows.
+const MOST_SHOWN: usize = 2000;
 
 pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
     let live = state.plays_live();
@@ -54,6 +60,8 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
                 _ => vec![Effect::Control(id, ControlRequest::Pause)],
             };
         }
+        Action::TakeOver => return take_over::open(state),
+        Action::EditMemory => return take_over::edit_open(state),
         Action::OneStep if live => return vec![Effect::Control(id, ControlRequest::Step)],
         Action::PlayPause => {
             watch.playing = !watch.playing;
@@ -268,12 +276,18 @@ fn open_turn(state: &mut State) {
     };
     let rows = stream::rows_of(watch, watch.cursor);
     let row = rows.get(watch.actions.row.min(rows.len().saturating_sub(1)));
+    if let Some(row) = row
+        && matches!(row.row, stream::Row::Script(..))
+    {
+        open_script(state, &record);
+        return;
+    }
     let index = row.and_then(|row| row.turn).unwrap_or(0);
     // From a place that was found straight to the text.
     let found = watch.search.current();
     let found = found.filter(|hit| hit.step == watch.cursor && row.is_some_and(|row| row.event == Some(hit.event)));
     let found = found.map(|_| Reveal::Found(watch.search.text.clone()));
-    match Inspector::open(watch.episode, &record, index, &state.theme, &vocabulary()) {
+    match Inspector::open(watch.episode, &record, index, &state.theme, &watch.rules.vocabulary) {
         Some(mut inspector) => {
             inspector.reveal = found.or(inspector.reveal);
             overlays::inspect(state, inspector);
@@ -282,10 +296,28 @@ fn open_turn(state: &mut State) {
     }
 }
 
+/// Lists what the step changed in the state of the scaffold's script.
+fn open_script(state: &mut State, record: &StepRecord) {
+    let changes = record.events.iter().find_map(|body| match body {
+        Body::StepFinished { state_patch, .. } => state_patch.as_ref().map(stream::script_changes),
+        _ => None,
+    });
+    let entries = changes.into_iter().flatten().map(|(name, value)| Entry {
+        place: "",
+        keys: text::clean(&name).into_owned(),
+        help: text::clean(text::head(&value, MOST_SHOWN)).into_owned(),
+        command: Command::GoTo(record.step),
+    });
+    let picker = Picker::of_entries(entries.collect());
+    let title = format!("What step {} changed in the script's state", record.step);
+    state.overlays.push(Overlay::Steps(title, picker));
+}
+
 /// The turn before or after one, in its step or the nearest other one that is loaded.
 pub(super) fn inspect_beside(state: &mut State, inspector: &Inspector, by: i32) -> Option<Inspector> {
     let watch = state.watch.as_mut()?;
-    let open = |record, index| Inspector::open(inspector.episode, record, index, &state.theme, &vocabulary());
+    let (theme, rules) = (&state.theme, Arc::clone(&watch.rules));
+    let open = |record, index| Inspector::open(inspector.episode, record, index, theme, &rules.vocabulary);
     if let Some(index) = inspector
         .index
         .checked_add_signed(by as isize)
@@ -305,11 +337,6 @@ pub(super) fn inspect_beside(state: &mut State, inspector: &Inspector, by: i32) 
             return open(&record, if by > 0 { 0 } else { count - 1 });
         }
     }
-}
-
-/// Operations that are highlighted.
-pub(crate) fn vocabulary() -> Vec<crate::protocol::OpSyntax> {
-    crate::memory::ops().iter().map(|op| op.syntax).collect()
 }
 
 /// What `Y` copies: what the focused pane shows.
