@@ -61,6 +61,9 @@ impl Episode<'_> {
             own.set(name, value);
         }
         self.script.own = own;
+        let Some(hooks) = &mut self.script.hooks else {
+            return;
+        };
         let previous = self.carry.previous.as_ref().map(|previous| {
             json!({
                 "raw": previous.raw,
@@ -79,7 +82,7 @@ impl Episode<'_> {
             "unchanged": self.carry.unchanged,
             "previous": previous,
         });
-        if let (Some(hooks), Value::Object(keys)) = (&mut self.script.hooks, keys) {
+        if let Value::Object(keys) = keys {
             hooks.begin_step(keys);
         }
     }
@@ -97,6 +100,9 @@ impl Episode<'_> {
     /// After LOG: the rules of the files first, then the script.
     pub(super) fn after_log(&mut self) -> Result<(), Fault> {
         self.file_rules()?;
+        if self.script.hooks.is_none() {
+            return Ok(());
+        }
         let ops: Vec<Value> = self
             .ops_so_far()
             .map(|op| {

@@ -52,30 +52,62 @@ pub fn rehearse(scaffold: &Scaffold) -> Result<Vec<ProblemAt>, AgentError> {
     }
     Ok(found
         .into_iter()
-        .map(|(file, message)| ProblemAt {
-            file: file.to_owned(),
-            line: 0,
-            column: 0,
-            message,
+        .map(|trouble| ProblemAt {
+            file: trouble.file.to_owned(),
+            line: trouble.line,
+            column: trouble.column,
+            message: trouble.message,
             hint: "seen in a rehearsal of 20 steps".to_owned(),
         })
         .collect())
 }
 
-fn trouble(body: Body) -> Option<(&'static str, String)> {
-    match body {
-        Body::HookFailed { hook, message } => Some((HOOKS, format!("the event `{hook}` failed: {message}"))),
-        Body::WorldFailed { message } => Some(("scaffold.toml", message)),
-        Body::ContextOverflow { needed, available, .. } => Some((
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Trouble {
+    file: &'static str,
+    line: u32,
+    column: u32,
+    message: String,
+}
+
+fn trouble(body: Body) -> Option<Trouble> {
+    let whole = |file, message| Trouble {
+        file,
+        line: 0,
+        column: 0,
+        message,
+    };
+    Some(match body {
+        Body::HookFailed { hook, message } => {
+            let (line, column, message) = place(&message);
+            Trouble {
+                file: HOOKS,
+                line,
+                column,
+                message: format!("the event `{hook}` failed: {message}"),
+            }
+        }
+        Body::WorldFailed { message } => whole("scaffold.toml", message),
+        Body::ContextOverflow { needed, available, .. } => whole(
             "prompts",
             format!("a prompt needs {needed} tokens, the scaffold's own budget allows {available}"),
-        )),
+        ),
         Body::EpisodeFinished { end: EndReason::Failed } => {
-            Some(("prompts", "the episode could not be played on".to_owned()))
+            whole("prompts", "the episode could not be played on".to_owned())
         }
-        Body::Annotated { text } if text.contains("a prompt could not be made") => Some(("prompts", text)),
-        _ => None,
-    }
+        Body::Annotated { text } if text.contains("a prompt could not be made") => whole("prompts", text),
+        _ => return None,
+    })
+}
+
+/// Line, column and the rest of an error of the script; zeros where it names no place.
+fn place(message: &str) -> (u32, u32, &str) {
+    let found = message.strip_prefix(HOOKS).and_then(|rest| {
+        let (line, rest) = rest.strip_prefix(':')?.split_once(':')?;
+        let (column, rest) = rest.split_once(':')?;
+        Some((line.parse().ok()?, column.parse().ok()?, rest.trim_start()))
+    });
+    found.unwrap_or((0, 0, message))
 }
 
 /// Tries everything once; see the module.
@@ -197,5 +229,21 @@ impl ChatModel for Actor {
             ms: 0.0,
             stop: StopReason::End,
         })
+    }
+}
+
+#[cfg(test)]
+mod place_tests {
+    use super::place;
+
+    #[test]
+    fn the_place_of_an_error_is_told_apart_from_its_message() {
+        assert_eq!(
+            place("hooks.star:3:37: Floor division by zero: 1 // 0"),
+            (3, 37, "Floor division by zero: 1 // 0")
+        );
+        for other in ["it took too long", "hooks.star: gone", "hooks.star:x:1: y"] {
+            assert_eq!(place(other), (0, 0, other));
+        }
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct Args {
     /// Only this file
     #[arg(long)]
     file: Option<String>,
-    /// One JSON document on stdout
+    /// Print one JSON document
     #[arg(long)]
     json: bool,
 }

@@ -69,9 +69,9 @@ verbs! {
     Export => export,
     /// Draw a screen to a file or to stdout
     Screenshot => screenshot,
-    /// Check, show, list and compare scaffolds
+    /// Begin, check, show, list and compare scaffolds
     Scaffold => scaffold,
-    /// Fetch, list, describe and measure models
+    /// Fetch, list, describe, measure and requantise models
     Model => model,
     /// Show, check and explain the settings and keys
     Config => config,

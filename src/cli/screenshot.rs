@@ -42,7 +42,7 @@ pub(super) struct Args {
     /// What the game pane shows
     #[arg(long, value_parser = ["agent", "map", "text"])]
     view: Option<String>,
-    /// How the game is drawn: halfblocks, letters, mono
+    /// How the game is drawn
     #[arg(long, value_parser = ["halfblocks", "letters", "mono"])]
     pictures: Option<String>,
     /// Write to this file instead of stdout

@@ -17,7 +17,7 @@ pub(super) struct Args {
     run: PathBuf,
     /// What to look for; capitals and small letters are alike
     text: String,
-    /// One JSON document on stdout
+    /// Print one JSON document
     #[arg(long)]
     json: bool,
 }

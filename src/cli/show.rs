@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::output;
 use crate::protocol::sanitize::clean;
 use crate::store::Reader;
-use crate::types::{EpisodeNo, MemoryOp, StepNo, StepRecord, Turn};
+use crate::types::{Author, EpisodeNo, MemoryOp, StepNo, StepRecord, Turn};
 
 /// Show one step: what was seen, said, done, and what came of it.
 #[derive(Debug, clap::Args)]
@@ -22,7 +22,7 @@ pub(super) struct Args {
     /// Step, from 0
     #[arg(long)]
     step: u32,
-    /// One JSON document on stdout
+    /// Print one JSON document
     #[arg(long)]
     json: bool,
 }
@@ -53,6 +53,7 @@ fn as_json(record: &StepRecord) -> Value {
         "truncated": outcome.map(|outcome| outcome.truncated),
         "progression": outcome.map(|outcome| outcome.progression),
         "ms": outcome.map(|outcome| outcome.ms),
+        "state_patch": state_patch(record),
         "notes": notes(record),
     })
 }
@@ -86,6 +87,14 @@ fn op_as_json(op: &MemoryOp) -> Value {
         "by": op.by,
         "outcome": op.outcome,
         "changes": op.changes,
+    })
+}
+
+/// What changed in the state of the scaffold's script.
+fn state_patch(record: &StepRecord) -> Option<&Value> {
+    record.events.iter().find_map(|body| match body {
+        crate::types::Body::StepFinished { state_patch, .. } => state_patch.as_ref(),
+        _ => None,
     })
 }
 
@@ -135,15 +144,13 @@ fn as_text(record: &StepRecord) -> String {
             turn.ms,
             indent(&turn.response)
         );
-        for op in record.ops().filter(|op| op.phase == turn.phase && op.turn == turn.turn) {
-            let _ = writeln!(
-                out,
-                "    {} {}: {}",
-                op.op,
-                op.args.join(" | "),
-                op.outcome.status.word()
-            );
+        let by_the_model = |op: &&MemoryOp| op.by != Author::Scaffold && op.phase == turn.phase && op.turn == turn.turn;
+        for op in record.ops().filter(by_the_model) {
+            let _ = writeln!(out, "    {}", op_line(op));
         }
+    }
+    for op in record.ops().filter(|op| op.by == Author::Scaffold) {
+        let _ = writeln!(out, "\nby the scaffold after {}: {}", op.phase.word(), op_line(op));
     }
     if let Some((raw, validated, _, by)) = record.action() {
         let by = serde_json::to_value(by)
@@ -171,10 +178,17 @@ fn as_text(record: &StepRecord) -> String {
             }
         );
     }
+    if let Some(patch) = state_patch(record) {
+        let _ = writeln!(out, "script state: {patch}");
+    }
     for note in notes(record) {
         let _ = writeln!(out, "note: {note}");
     }
     out
+}
+
+fn op_line(op: &MemoryOp) -> String {
+    format!("{} {}: {}", op.op, op.args.join(" | "), op.outcome.status.word())
 }
 
 fn indent(text: &str) -> String {

@@ -11,6 +11,7 @@ mod http;
 #[cfg(feature = "llama")]
 pub mod llama;
 pub mod openai;
+pub mod optimize;
 pub mod pull;
 pub mod recorded;
 mod retry;

@@ -14,7 +14,7 @@ pub(super) struct Args {
     /// Tokens to write
     #[arg(long, default_value_t = 128)]
     decode: u32,
-    /// Tokens in the cache before the clock starts; several can be given
+    /// Tokens in the cache before the clock starts; several, with commas
     #[arg(long, value_delimiter = ',', default_values_t = [0, 1300])]
     depth: Vec<u32>,
     /// Times each is measured; the median counts

@@ -2,6 +2,7 @@
 
 mod bench;
 mod info;
+mod optimize;
 mod pull;
 mod quantize;
 
@@ -35,6 +36,8 @@ enum Verb {
     Bench(bench::Args),
     /// Write a model again in another quantisation, which decides its speed on a CPU
     Quantize(quantize::Args),
+    /// Try quantisations on this machine, measure speed and loss, and keep what you choose
+    Optimize(optimize::Args),
 }
 
 /// Runs the verb.
@@ -45,6 +48,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Verb::Info(args) => info::info(&args),
         Verb::Bench(args) => bench::run(&args),
         Verb::Quantize(args) => quantize::run(&args),
+        Verb::Optimize(args) => optimize::run(&args),
     }
 }
 

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 pub(super) struct Args {
     /// A name from `automem model list`, or the path of a GGUF file
     model: String,
-    /// The quantisation; Q4_0 is the fastest on most CPUs, Q8_0 the closest to the original
+    /// The quantisation; Q4_0 is the fastest on most CPUs, Q8_0 loses the least of the small ones
     #[arg(long, default_value = "Q4_0")]
     to: String,
     /// Name of the new model; by default the old one's with the quantisation

@@ -133,7 +133,7 @@ pub(super) fn log(only: Option<&str>, workspace: &Workspace, as_json: bool) -> a
         text.push_str(&format!("{} {} ({}, {from})\n", line.name, line.version, line.digest));
         match line.progression {
             Some(mean) => text.push_str(&format!(
-                "  {} runs, {} episodes, mean progression {:.1} %\n",
+                "  runs: {}, episodes: {}, mean progression {:.1} %\n",
                 line.runs,
                 line.episodes,
                 mean * 100.0

@@ -1,6 +1,7 @@
 //! `automem scaffold`: checks, shows, lists and compares scaffolds.
 
 mod lineage;
+mod show;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +14,7 @@ use crate::agent;
 use crate::cli::output::{print_json, print_text};
 use crate::config::Workspace;
 use crate::protocol::sanitize::clean;
-use crate::scaffold::{self, ProblemAt, Scaffold, ScaffoldError, Source, Template};
+use crate::scaffold::{self, ProblemAt, Scaffold, ScaffoldError, Source};
 
 /// Arguments of `automem scaffold`.
 #[derive(Debug, clap::Args)]
@@ -43,7 +44,7 @@ enum Verb {
         #[arg(long)]
         json: bool,
     },
-    /// Show a scaffold's files and what its templates may use
+    /// Show a scaffold's files, what its templates may use, and what it adds
     Show {
         /// A scaffold's folder or name
         scaffold: String,
@@ -91,7 +92,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
             no_rehearsal,
             json,
         } => check(&scaffold, &workspace, !no_rehearsal, json),
-        Verb::Show { scaffold, file, json } => show(&scaffold, file.as_deref(), &workspace, json),
+        Verb::Show { scaffold, file, json } => show::show(&scaffold, file.as_deref(), &workspace, json),
         Verb::List { json } => list(&workspace, json),
         Verb::Diff { old, new, json } => diff(&old, &new, &workspace, json),
     }
@@ -121,63 +122,6 @@ fn check(name: &str, workspace: &Workspace, with_rehearsal: bool, as_json: bool)
         print_text(&clean(&lines))?;
     }
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-fn show(name: &str, file: Option<&str>, workspace: &Workspace, as_json: bool) -> anyhow::Result<ExitCode> {
-    let scaffold = Scaffold::from_files(files(name, workspace)?)?;
-    if let Some(file) = file {
-        let Some(text) = scaffold.files().get(file) else {
-            let there: Vec<&str> = scaffold.files().keys().map(String::as_str).collect();
-            anyhow::bail!("{name} has no file `{file}`; there are: {}", there.join(", "));
-        };
-        if as_json {
-            print_json(&json!({ "file": file, "text": text }))?;
-        } else {
-            print_text(&clean(text))?;
-        }
-        return Ok(ExitCode::SUCCESS);
-    }
-    let reference = scaffold.reference();
-    if as_json {
-        let variables: serde_json::Map<String, serde_json::Value> = Template::ALL
-            .iter()
-            .map(|template| {
-                let table: serde_json::Map<String, serde_json::Value> = scaffold::variables(*template)
-                    .iter()
-                    .map(|variable| (variable.name.to_owned(), variable.about.into()))
-                    .collect();
-                (template.file().to_owned(), table.into())
-            })
-            .collect();
-        print_json(&json!({
-            "name": reference.name,
-            "version": reference.version,
-            "parent": reference.parent,
-            "digest": reference.digest,
-            "files": reference.files,
-            "variables": variables,
-        }))?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let mut text = format!(
-        "{} {} ({})\n",
-        reference.name,
-        reference.version,
-        reference.digest.short()
-    );
-    for (path, content) in &reference.files {
-        text.push_str(&format!("\n--- {path}\n{}\n", content.trim_end()));
-    }
-    text.push_str("\nWhat templates may use:\n");
-    for template in [Template::System, Template::Log, Template::LogContinue] {
-        text.push_str(&format!("  {}\n", template.file()));
-        for variable in scaffold::variables(template) {
-            text.push_str(&format!("    {:<18} {}\n", variable.name, variable.about));
-        }
-    }
-    text.push_str("  prompts/plan.md and prompts/plan_continue.md know what their LOG counterparts know\n");
-    print_text(&clean(&text))?;
-    Ok(ExitCode::SUCCESS)
 }
 
 fn list(workspace: &Workspace, as_json: bool) -> anyhow::Result<ExitCode> {

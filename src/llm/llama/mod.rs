@@ -6,8 +6,10 @@
 mod answer;
 mod backend;
 mod engine;
+mod expect;
 mod load;
 mod measure;
+pub mod optimize;
 mod process;
 mod prompt;
 pub mod quantize;

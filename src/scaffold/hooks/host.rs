@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
@@ -189,13 +190,21 @@ impl Hooks {
     }
 }
 
+/// Whether this process is the program itself, under whatever name it was installed.
+static IS_THE_PROGRAM: AtomicBool = AtomicBool::new(false);
+
+/// Says that this process is the program itself: it then starts itself as the child.
+pub fn this_is_the_program() {
+    IS_THE_PROGRAM.store(true, Ordering::Relaxed);
+}
+
 /// This program; for another program that uses the library, the `automem` beside it.
 fn program() -> io::Result<PathBuf> {
     let here = std::env::current_exe()?;
-    let name = format!("automem{}", std::env::consts::EXE_SUFFIX);
-    if here.file_name().is_some_and(|file| file == name.as_str()) {
+    if IS_THE_PROGRAM.load(Ordering::Relaxed) {
         return Ok(here);
     }
+    let name = format!("automem{}", std::env::consts::EXE_SUFFIX);
     here.ancestors()
         .skip(1)
         .take(2)

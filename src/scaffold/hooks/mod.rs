@@ -14,7 +14,7 @@ mod script;
 mod wire;
 
 pub use child::{CHILD_ARGUMENT, child_main};
-pub use host::{HookError, Hooks};
+pub use host::{HookError, Hooks, this_is_the_program};
 pub use limits::Limits;
 pub use script::lint;
 pub use wire::{HookEffect, ResultWord, StatePatch};
