@@ -8,7 +8,7 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 use unicode_width::UnicodeWidthStr;
 
-use super::theme::{Slot, Theme};
+use super::theme::{NAMED, Slot, Theme};
 
 /// A form a screen is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,25 +112,7 @@ fn color_code(out: &mut String, color: Color, base: u8) {
 
 /// The number of one of the 16 colours.
 fn index(color: Color) -> u8 {
-    const ORDER: [Color; 16] = [
-        Color::Black,
-        Color::Red,
-        Color::Green,
-        Color::Yellow,
-        Color::Blue,
-        Color::Magenta,
-        Color::Cyan,
-        Color::Gray,
-        Color::DarkGray,
-        Color::LightRed,
-        Color::LightGreen,
-        Color::LightYellow,
-        Color::LightBlue,
-        Color::LightMagenta,
-        Color::LightCyan,
-        Color::White,
-    ];
-    ORDER.iter().position(|known| *known == color).unwrap_or(7) as u8
+    NAMED.iter().position(|known| *known == color).unwrap_or(7) as u8
 }
 
 /// Pixels of a character cell; DejaVu Sans Mono at 15 pixels is 9.03 wide.

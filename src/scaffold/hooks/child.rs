@@ -57,13 +57,15 @@ fn serve(input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()> {
         kept.extend(request.keep);
         let mut event = kept.clone();
         event.extend(request.event);
-        let before = state.clone();
-        let reply = match script.call(&mut state, &event, &reach) {
+        let reply = match script.call(&state, &event, &reach) {
             Ok(done) => Reply::Done(done),
             Err(told) => Reply::Failed(told),
         };
-        if !answer_within(output, &reply, limits.reply_bytes)? {
-            state = before;
+        if answer_within(output, &reply, limits.reply_bytes)? {
+            if let Reply::Done(done) = &reply {
+                done.patch.apply(&mut state);
+            }
+        } else {
             let told = format!(
                 "state and effects of one call are larger than {} bytes",
                 limits.reply_bytes

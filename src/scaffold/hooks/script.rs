@@ -140,13 +140,13 @@ impl Script {
         Ok(Self { module, limits })
     }
 
-    /// One call. `state` is brought up to date when it went well, and only then.
+    /// One call. `state` stays as it is: the caller applies the patch once it is answered.
     ///
     /// # Errors
     /// What went wrong, on one line.
     pub(super) fn call(
         &self,
-        state: &mut Map<String, Json>,
+        state: &Map<String, Json>,
         event: &Map<String, Json>,
         reach: &Reach,
     ) -> Result<Done, String> {
@@ -173,9 +173,10 @@ impl Script {
                 effects,
             });
         };
-        let patch = StatePatch::between(state, &new);
-        patch.apply(state);
-        Ok(Done { patch, effects })
+        Ok(Done {
+            patch: StatePatch::between(state, &new),
+            effects,
+        })
     }
 }
 
@@ -290,7 +291,9 @@ mod tests {
         let Json::Object(event) = event else {
             panic!("an event is an object")
         };
-        script.call(state, &event, &reach)
+        let done = script.call(state, &event, &reach)?;
+        done.patch.apply(state);
+        Ok(done)
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl Depth {
 }
 
 /// The 16 colours by name, in the order of their numbers.
-const NAMED: [Color; 16] = [
+pub(in crate::tui) const NAMED: [Color; 16] = [
     Color::Black,
     Color::Red,
     Color::Green,

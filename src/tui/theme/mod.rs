@@ -10,6 +10,7 @@ mod tests;
 use ratatui::style::{Color, Modifier, Style};
 
 pub use depth::Depth;
+pub(super) use depth::NAMED;
 pub use file::{ThemeError, Themes};
 
 use crate::types::Digest;
