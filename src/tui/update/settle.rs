@@ -102,9 +102,12 @@ fn follow(state: &mut State, effects: &mut Vec<Effect>) {
             // The record is a few commits behind the feed: what shows is the last committed step.
             _ => watch.under_way = None,
         }
+        // Never from under a list or a question that a person has before them.
         if ended
             && watch.follow
             && !state.opening
+            && state.screen == Screen::Watch
+            && state.overlays.is_empty()
             && let Some(next) = running
         {
             state.opening = true;
