@@ -1,6 +1,6 @@
 //! The script of a scaffold: `hooks.star`, a Starlark file with `hook(state, event) -> (state, effects)`.
 //!
-//! Owns the language's side ([`Script`]: what a script may call), the child process that runs it, and the
+//! Owns the language's side (what a script may call), the child process that runs it, and the
 //! parent's end of the pipe ([`Hooks`]). A script has no I/O; because Starlark's own limits are best effort,
 //! it runs in a child process of this program, one an episode, under limits of time and memory. Whatever goes
 //! wrong there ends the call, never the episode. Must not know what effects mean: the agent carries them out.
