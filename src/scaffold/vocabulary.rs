@@ -44,8 +44,6 @@ pub struct Entry {
     pub help: String,
     /// It may change files.
     pub writes: bool,
-    /// It shows what files hold.
-    pub reads: bool,
     /// The scaffold's own part, if it is one of its own.
     pub custom: Option<CustomOp>,
 }
@@ -70,7 +68,6 @@ pub(super) fn entries(custom: &[CustomOp]) -> Vec<Entry> {
             syntax: op.syntax,
             help: op.help.to_owned(),
             writes: op.writes,
-            reads: op.reads,
             custom: None,
         })
         .collect();
@@ -85,7 +82,6 @@ pub(super) fn entries(custom: &[CustomOp]) -> Vec<Entry> {
                 syntax: op.syntax,
                 help: op.help.clone(),
                 writes: op.writes,
-                reads: false,
                 custom: Some(op.clone()),
             },
         );

@@ -21,18 +21,3 @@ pub use wire::{HookEffect, ResultWord, StatePatch};
 
 /// The script's name inside a scaffold's folder.
 pub const HOOKS: &str = "hooks.star";
-
-/// What may happen, in the order of a step: the `kind` of an event.
-pub const EVENTS: &[(&str, &str)] = &[
-    ("log", "before the first prompt of LOG: previous, unchanged"),
-    ("log_end", "LOG is over: ops, what the step's operations were"),
-    ("plan", "before the first prompt of PLAN"),
-    (
-        "action",
-        "the model committed an action: raw, action (None when it is no valid one), rejections",
-    ),
-    (
-        "op",
-        "the model used an operation of the scaffold's own: name, args, phase",
-    ),
-];
