@@ -21,7 +21,8 @@
 //! Imports go leftwards only, which `tests/layering.rs` enforces:
 //!
 //! ```text
-//! types <- config <- jobs <- protocol <- {env, memory, llm, store} <- scaffold <- agent <- analysis <- tui <- cli
+//! types <- config <- jobs <- protocol <- {env, memory, llm, store} <- scaffold <- agent <- analysis <- review <- evolve
+//!   <- tui <- cli
 //! ```
 //!
 //! | module | its one job |
@@ -37,6 +38,8 @@
 //! | [`scaffold`] | manifest, templates, the script's host (a child process), file rules, check, the shipped scaffolds, differences |
 //! | [`agent`] | phases as pure state machines, the driver at the edge, pause, step and taking over, the script of a scaffold at work, resume, verify, rehearsal; scripted players |
 //! | [`analysis`] | what events mean: blame, heat of memory files |
+//! | [`review`] | proposals, decisions on their parts, the log of them, applying and undoing |
+//! | [`evolve`] | loop 1: who writes revisions, the gate on fixed seeds, the sequence of attempts, the ledger |
 //! | [`tui`] | the screens: pure update, effects at the edge, one table of keys, panels, themes, pictures |
 //! | [`cli`] | one file a verb |
 //!
@@ -59,10 +62,12 @@ pub mod analysis;
 pub mod cli;
 pub mod config;
 pub mod env;
+pub mod evolve;
 pub mod jobs;
 pub mod llm;
 pub mod memory;
 pub mod protocol;
+pub mod review;
 pub mod scaffold;
 pub mod store;
 pub mod tui;

@@ -16,12 +16,14 @@ pub mod pull;
 pub mod recorded;
 mod retry;
 mod secret;
+mod tools;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use chat::{ChatAnswer, ChatModel, ChatProgress, ChatRequest, LlmError, SlotKey};
 pub use secret::Secret;
+pub use tools::{ToolAnswer, ToolCall, ToolMessage, ToolModel, ToolRequest, ToolResult, ToolSpec, Usage};
 
 use crate::config::{Settings, Workspace};
 

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One thing that is wrong in a scaffold. Lines and columns count from 1; 0 means the whole file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProblemAt {
     /// Path inside the scaffold's folder.
     pub file: String,
