@@ -76,6 +76,25 @@ impl Scaffold {
         })
     }
 
+    /// The files of a scaffold by name or path, or of any folder of text files by its path.
+    ///
+    /// # Errors
+    /// When there is neither, or it cannot be read.
+    pub fn any_named(name: &str, workspace: &Workspace) -> Result<AnyFolder, ScaffoldError> {
+        let folder = Path::new(name);
+        let other = folder.is_dir() && !folder.join(MANIFEST).is_file();
+        if other && is_path(name) {
+            return read_any(folder);
+        }
+        match Self::files_named(name, workspace) {
+            Err(ScaffoldError::Unknown { .. }) if other => read_any(folder),
+            found => Ok(AnyFolder {
+                files: found?,
+                left_out: Vec::new(),
+            }),
+        }
+    }
+
     /// The scaffolds inside the program, by name.
     pub fn shipped() -> Vec<String> {
         let mut names: Vec<String> = SHIPPED
