@@ -226,7 +226,7 @@ impl ChatModel for Actor {
 
 #[cfg(test)]
 mod place_tests {
-    use super::place;
+    use crate::scaffold::hooks::place_in_script;
 
     #[test]
     fn the_place_of_an_error_is_told_apart_from_its_message() {
