@@ -92,8 +92,8 @@ enum Verb {
     },
     /// Take the last thing back: a promotion, the commitment, a decision, a split, a comment
     Undo {
-        /// The proposal
-        id: String,
+        /// The proposal [default: where something happened last]
+        id: Option<String>,
         /// Why
         #[arg(long, default_value = "")]
         reason: String,
@@ -169,7 +169,11 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
             print::dossier(&desk.dossier(&id)?, json)?;
         }
         Verb::Undo { id, reason, json } => {
-            let id = id_of(&id);
+            let id = match (id, desk.log()?.last()) {
+                (Some(id), _) => id_of(&id),
+                (None, Some(last)) => last.proposal.clone(),
+                (None, None) => bail!("there is nothing to take back: there are no proposals yet"),
+            };
             undo(&mut desk, &id, &by, &reason)?;
             print::dossier(&desk.dossier(&id)?, json)?;
         }
