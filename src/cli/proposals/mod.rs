@@ -3,17 +3,18 @@
 mod decide;
 mod print;
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::Subcommand;
 use serde_json::json;
 
 use super::output::{print_json, print_text};
 use crate::config::Workspace;
 use crate::protocol::sanitize::clean;
-use crate::review::{Content, Desk, Draft, ProposalId, RevisionContent, What, check_result};
+use crate::review::{Content, Desk, Draft, ProposalId, RevisionContent, What, check_result, read_draft, write_draft};
 use crate::scaffold::{self, MANIFEST, Scaffold, digest_of};
 
 /// Arguments of `automem proposals`.
@@ -53,6 +54,21 @@ enum Verb {
         /// One line that says what it does
         #[arg(long)]
         title: Option<String>,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write a proposal to a file, to hand it on
+    Export {
+        /// The proposal
+        id: String,
+        /// The file, which must not exist
+        file: PathBuf,
+    },
+    /// Put a proposal from a file on the desk (`-` for stdin)
+    Import {
+        /// The file
+        file: PathBuf,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
@@ -141,6 +157,18 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
             json,
         } => {
             let draft = drafted(&workspace, &from, &to, line, title)?;
+            let id = desk.propose(draft, &by)?;
+            print::dossier(&desk.dossier(&id)?, json)?;
+        }
+        Verb::Export { id, file } => {
+            let text = write_draft(&desk.dossier(&id_of(&id))?.proposal.draft);
+            let mut out = std::fs::File::create_new(&file)
+                .with_context(|| format!("{} could not be made (is it there already?)", file.display()))?;
+            out.write_all(text.as_bytes())
+                .with_context(|| format!("{} could not be written", file.display()))?;
+        }
+        Verb::Import { file, json } => {
+            let draft = read_draft(&file.display().to_string(), &read_text(&file)?)?;
             let id = desk.propose(draft, &by)?;
             print::dossier(&desk.dossier(&id)?, json)?;
         }
@@ -280,7 +308,6 @@ fn drafted(
 
 /// A file to read a text from, `-` for stdin.
 fn read_text(path: &PathBuf) -> anyhow::Result<String> {
-    use anyhow::Context;
     if path.as_os_str() == "-" {
         return std::io::read_to_string(std::io::stdin()).context("stdin could not be read");
     }
