@@ -128,6 +128,16 @@ impl Scaffold {
     }
 }
 
+/// Name of the line that revisions of a scaffold go on: its own when the workspace has its folder, else another, so that
+/// a shipped scaffold stays what it is.
+pub fn line_of(name: &str, workspace: &Workspace) -> String {
+    if workspace.scaffolds_dir().join(name).join(MANIFEST).is_file() {
+        name.to_owned()
+    } else {
+        format!("{name}-auto")
+    }
+}
+
 /// A kept version, or what the folder or the program has now under that name.
 fn version_files(line: &str, prefix: &str, workspace: &Workspace) -> Result<BTreeMap<String, String>, ScaffoldError> {
     let prefix = prefix.to_ascii_lowercase();

@@ -31,7 +31,7 @@ pub use check::check;
 pub use diff::{DiffLine, FileDiff, LineTag, diff};
 pub use error::{ProblemAt, ScaffoldError};
 pub use folder::{files_problem, path_problem, sound_name};
-pub use library::{AnyFolder, ScaffoldName, Source, read_any, read_folder, write_new};
+pub use library::{AnyFolder, ScaffoldName, Source, line_of, read_any, read_folder, write_new};
 pub use lineage::{Lineage, Node, RunScore, lineage};
 pub use manifest::{
     Budgets, FileSpec, Manifest, OpsOrder, Policy, PromptSpec, PromptWhen, Prune, Retention, SamplingSpec,
