@@ -1,151 +1,38 @@
 //! Carries out what an optimization's state asks for.
 
-use std::fs::{File, TryLockError};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use serde::Serialize;
-
-use super::attend::{Step, step_for};
 use super::error::SessionError;
 use super::log::Log;
-use super::outcome::outcome;
-use super::state::{Effect, Ending, Event, Parent, Policy, Setup, State};
+use super::news::News;
+use super::setup::{self, Lock};
+use super::state::{Effect, Event, Parent, Setup, State};
 use crate::agent::RunPlan;
 use crate::config::Workspace;
 use crate::env;
-use crate::evolve::gate::{self, GateNews, Key, Side};
-use crate::evolve::ledger::{Head, Ledger, Row};
-use crate::evolve::reviser::{Reviser, ReviserError, ReviserNews, Revision, Task};
+use crate::evolve::gate::{self, Key, Side};
+use crate::evolve::reviser::{is_same, Reviser, ReviserError, ReviserNews, Revision, Task};
 use crate::jobs::Cancel;
 use crate::llm::{ChatModel, Usage};
-use crate::review::{
-    Content, Desk, Dossier, Draft, GateReport, Origin, Pair, ProposalId, Reason, ReviewError, RevisionContent, Score,
-    Verdict, What, check_result,
-};
-use crate::scaffold::{MANIFEST, Scaffold, digest_of};
-use crate::store::{Reader, Registry, StoreError};
+use crate::review::{Content, Desk, Dossier, Draft, Origin, ReviewError, RevisionContent, check_result};
+use crate::scaffold::{MANIFEST, Scaffold};
+use crate::store::{Reader, Registry};
 use crate::types::{Digest, Sampling};
 
 /// Whose hand it is in the log of proposals.
-const HAND: &str = "optimize";
-/// How often the desk is looked at while a person is waited for.
-const POLL: Duration = Duration::from_secs(1);
-/// How often the cancel flag is looked at meanwhile.
-const LOOK: Duration = Duration::from_millis(100);
-
-/// What an optimization tells.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "news", rename_all = "snake_case")]
-pub enum News {
-    /// It begins or goes on.
-    Optimizing {
-        /// Its name.
-        name: String,
-        /// Where it stands.
-        stage: String,
-    },
-    /// The parent of an iteration is played, or taken from an earlier run.
-    Parent {
-        /// Which iteration.
-        iteration: u32,
-        /// Its name.
-        scaffold: String,
-        /// The earlier run.
-        reused: Option<String>,
-    },
-    /// The parent has its scores.
-    Evaluated {
-        /// Mean progression.
-        mean: f64,
-        /// Its run.
-        run: String,
-    },
-    /// Episodes.
-    Gate {
-        /// What of them.
-        #[serde(flatten)]
-        gate: GateNews,
-    },
-    /// A revision is asked for.
-    Revising {
-        /// Which iteration.
-        iteration: u32,
-        /// Which fresh attempt.
-        attempt: u32,
-        /// It is continued.
-        continuation: bool,
-    },
-    /// What its author tells.
-    Reviser {
-        /// What.
-        #[serde(flatten)]
-        reviser: ReviserNews,
-    },
-    /// There is no revision this time.
-    Failed {
-        /// Why.
-        why: String,
-    },
-    /// A revision lies on the desk.
-    Proposed {
-        /// Which.
-        proposal: ProposalId,
-        /// Its title.
-        title: String,
-        /// Its parts.
-        parts: usize,
-    },
-    /// A person is waited for.
-    Waiting {
-        /// The proposal.
-        proposal: ProposalId,
-        /// Parts that wait.
-        parts: usize,
-    },
-    /// The policy decided.
-    Decided {
-        /// The proposal.
-        proposal: ProposalId,
-        /// How.
-        policy: Policy,
-    },
-    /// A gate is over.
-    Gated {
-        /// The proposal.
-        proposal: ProposalId,
-        /// How it went.
-        report: Box<GateReport>,
-    },
-    /// It is clear what becomes of a proposal.
-    Settled {
-        /// Which.
-        proposal: ProposalId,
-        /// What.
-        ending: Ending,
-        /// In words.
-        outcome: String,
-    },
-    /// Nothing more is done.
-    Over {
-        /// Why.
-        why: String,
-        /// What was promoted.
-        promoted: Vec<ProposalId>,
-    },
-}
+pub(super) const HAND: &str = "optimize";
 
 /// An optimization at work. One process an optimization.
 pub struct Session {
-    workspace: Workspace,
-    name: String,
-    log: Log,
-    desk: Desk,
-    state: State,
-    model: Arc<dyn ChatModel>,
-    reviser: Box<dyn Reviser>,
-    cancel: Cancel,
+    pub(super) workspace: Workspace,
+    pub(super) name: String,
+    pub(super) log: Log,
+    pub(super) desk: Desk,
+    pub(super) state: State,
+    pub(super) model: Arc<dyn ChatModel>,
+    pub(super) reviser: Box<dyn Reviser>,
+    pub(super) cancel: Cancel,
     _lock: Lock,
 }
 
@@ -161,7 +48,7 @@ impl Session {
         reviser: Box<dyn Reviser>,
         cancel: Cancel,
     ) -> Result<Self, SessionError> {
-        check(setup, workspace)?;
+        setup::check(setup, workspace)?;
         let mut log = Log::open(workspace)?;
         let name = log.begin(setup)?;
         Self::resume(workspace, &name, model, reviser, cancel)
@@ -235,17 +122,17 @@ impl Session {
         }
     }
 
-    fn note(&mut self, event: Event) -> Result<(), SessionError> {
+    pub(super) fn note(&mut self, event: Event) -> Result<(), SessionError> {
         self.log.append(&self.name, &event)?;
         self.state.take(event);
         Ok(())
     }
 
-    fn runs(&self, what: &str) -> PathBuf {
+    pub(super) fn runs(&self, what: &str) -> PathBuf {
         self.workspace.runs_dir().join(format!("{}-{what}.db", self.name))
     }
 
-    fn plan(&self, scaffold: Scaffold, out: PathBuf) -> RunPlan {
+    pub(super) fn plan(&self, scaffold: Scaffold, out: PathBuf) -> RunPlan {
         let setup = &self.state.setup;
         RunPlan {
             world: setup.env.clone(),
@@ -311,7 +198,7 @@ impl Session {
         })
     }
 
-    fn parent(&self) -> Result<Parent, SessionError> {
+    pub(super) fn parent(&self) -> Result<Parent, SessionError> {
         self.state.parent.clone().ok_or_else(|| SessionError::Setup {
             what: format!("the log of {} has no evaluation of its parent", self.name),
             hint: "begin another optimization".to_owned(),
@@ -319,7 +206,7 @@ impl Session {
     }
 
     /// The parent as it was evaluated: its run has its files.
-    fn parent_scaffold(&self, parent: &Parent) -> Result<Scaffold, SessionError> {
+    pub(super) fn parent_scaffold(&self, parent: &Parent) -> Result<Scaffold, SessionError> {
         let files = Reader::open(&parent.run)?.meta().scaffold.files.clone();
         Ok(Scaffold::from_files(files)?)
     }
@@ -481,339 +368,5 @@ impl Session {
         files.sort();
         files.dedup();
         Ok(files)
-    }
-
-    /// Sees a proposal through until it is clear what becomes of it.
-    fn attend(&mut self, id: &ProposalId, news: &mut dyn FnMut(News)) -> Result<(), SessionError> {
-        let mut told = None;
-        loop {
-            if self.cancel.is_cancelled() {
-                return Err(SessionError::Cancelled);
-            }
-            let dossier = self.desk.dossier(id)?;
-            let policy = self.state.setup.policy;
-            let done = match step_for(&dossier.standing, policy.is_some()) {
-                Step::Wait => {
-                    if told != Some(dossier.standing.seq) {
-                        told = Some(dossier.standing.seq);
-                        news(News::Waiting {
-                            proposal: id.clone(),
-                            parts: dossier.standing.waiting(),
-                        });
-                    }
-                    self.sleep();
-                    // A desk that is opened settles what a killed process left half applied.
-                    if dossier.standing.state == crate::review::State::Applying {
-                        self.desk = Desk::open(&self.workspace)?;
-                    }
-                    Ok(())
-                }
-                Step::Decide => self.decide(&dossier, policy, news),
-                Step::Check => self.check(&dossier),
-                Step::Gate => self.gate(&dossier, news),
-                Step::Promote => self.promote(&dossier),
-                Step::Settle(ending) => return self.settle(&dossier, ending, news),
-            };
-            match done {
-                // Somebody wrote at the same time: it is looked at again.
-                Err(SessionError::Review(ReviewError::Meanwhile { .. })) => {}
-                other => other?,
-            }
-        }
-    }
-
-    fn sleep(&self) {
-        let mut slept = Duration::ZERO;
-        while slept < POLL && !self.cancel.is_cancelled() {
-            std::thread::sleep(LOOK);
-            slept += LOOK;
-        }
-    }
-
-    fn decide(
-        &mut self,
-        dossier: &Dossier,
-        policy: Option<Policy>,
-        news: &mut dyn FnMut(News),
-    ) -> Result<(), SessionError> {
-        let Some(policy) = policy else { return Ok(()) };
-        let id = &dossier.proposal.id;
-        let mut seen = dossier.standing.seq;
-        for slot in dossier.standing.parts.iter().filter(|slot| slot.decision.is_none()) {
-            let what = What::Decided {
-                part: slot.part.id.clone(),
-                digest: slot.part.digest,
-                verdict: match policy {
-                    Policy::Accept => Verdict::Accept,
-                    Policy::Reject => Verdict::Reject { reason: Reason::Other },
-                },
-                comment: String::new(),
-                policy: Some(policy.word().to_owned()),
-            };
-            seen = self.desk.append(id, seen, HAND, what)?.seq;
-        }
-        let dossier = self.desk.dossier(id)?;
-        let result = digest_of(&dossier.standing.files(dossier.revision()));
-        self.desk.append(id, seen, HAND, What::Committed { result })?;
-        news(News::Decided {
-            proposal: id.clone(),
-            policy,
-        });
-        Ok(())
-    }
-
-    fn check(&mut self, dossier: &Dossier) -> Result<(), SessionError> {
-        let files = dossier.standing.files(dossier.revision());
-        let problems = check_result(&files)?;
-        let what = What::Checked {
-            result: digest_of(&files),
-            problems,
-        };
-        self.desk
-            .append(&dossier.proposal.id, dossier.standing.seq, HAND, what)?;
-        Ok(())
-    }
-
-    fn gate(&mut self, dossier: &Dossier, news: &mut dyn FnMut(News)) -> Result<(), SessionError> {
-        let id = &dossier.proposal.id;
-        let files = dossier.standing.files(dossier.revision());
-        let result = digest_of(&files);
-        let scaffold = Scaffold::from_files(files)?;
-        let out = self.runs(&format!("i{}-{id}-{}", self.state.iteration, result.short()));
-        if dossier.standing.state != crate::review::State::Gating {
-            let what = What::GateStarted {
-                result,
-                run: out.display().to_string(),
-            };
-            self.desk.append(id, dossier.standing.seq, HAND, what)?;
-        }
-        let played = self.play(scaffold, out, news);
-        let seen = self.desk.dossier(id)?.standing.seq;
-        let what = match played {
-            Ok(report) => {
-                news(News::Gated {
-                    proposal: id.clone(),
-                    report: Box::new(report.clone()),
-                });
-                What::Gated {
-                    report: Box::new(report),
-                }
-            }
-            Err(error) => {
-                let why = if error.is_cancelled() {
-                    format!("interrupted; `automem optimize --resume {}` goes on", self.name)
-                } else {
-                    error.to_string()
-                };
-                self.desk.append(id, seen, HAND, What::GateStopped { why })?;
-                return Err(error);
-            }
-        };
-        self.desk.append(id, seen, HAND, what)?;
-        Ok(())
-    }
-
-    fn play(
-        &mut self,
-        scaffold: Scaffold,
-        out: PathBuf,
-        news: &mut dyn FnMut(News),
-    ) -> Result<GateReport, SessionError> {
-        let parent = self.parent()?;
-        let seeds = self.state.setup.seeds.clone();
-        let parent_plan = self.plan(self.parent_scaffold(&parent)?, PathBuf::from(&parent.run));
-        let mut tell = |gate| news(News::Gate { gate });
-        // It is there: this reads it.
-        let before = gate::evaluate(&parent_plan, Side::Parent, &|_| true, &self.cancel, &mut tell)?;
-        let pairs = |scores: &[Option<Score>]| -> Vec<Pair> {
-            seeds
-                .iter()
-                .zip(&before.scores)
-                .zip(scores)
-                .map(|((seed, parent), revision)| Pair {
-                    seed: *seed,
-                    parent: *parent,
-                    revision: *revision,
-                })
-                .collect()
-        };
-        let goes_on = |scores: &[Option<Score>]| gate::can_still_win(&pairs(scores));
-        let plan = self.plan(scaffold, out);
-        let after = gate::evaluate(&plan, Side::Revision, &goes_on, &self.cancel, &mut tell)?;
-        Ok(gate::report(
-            pairs(&after.scores),
-            parent.run,
-            after.run.display().to_string(),
-            parent.reused,
-        ))
-    }
-
-    /// The gate's row is written before anything follows from it.
-    fn record(&self, dossier: &Dossier) -> Result<(), SessionError> {
-        let (Some(report), Some(result)) = (&dossier.standing.gate, dossier.standing.result) else {
-            return Ok(());
-        };
-        let Some(origin) = &dossier.proposal.draft.origin else {
-            return Ok(());
-        };
-        let revision = dossier.revision();
-        let usage = self.state.usage;
-        let head = Head {
-            origin,
-            proposal: &dossier.proposal.id,
-            parent: (&revision.parent, revision.parent_digest),
-            revision: (&revision.line, result),
-            cost: (usage.prompt + usage.completion, usage.dollars),
-        };
-        Ok(Ledger::of(&self.workspace).add(&Row::of(&head, report))?)
-    }
-
-    fn promote(&mut self, dossier: &Dossier) -> Result<(), SessionError> {
-        self.record(dossier)?;
-        let policy = self.state.setup.policy.map(|policy| policy.word().to_owned());
-        match self.desk.promote(&dossier.proposal.id, HAND, "", policy) {
-            // Its state changed since it was read: it is looked at again.
-            Err(ReviewError::NotNow { .. }) => {
-                self.sleep();
-                Ok(())
-            }
-            other => Ok(other.map(|_| ())?),
-        }
-    }
-
-    fn settle(
-        &mut self,
-        dossier: &Dossier,
-        ending: Ending,
-        news: &mut dyn FnMut(News),
-    ) -> Result<(), SessionError> {
-        self.record(dossier)?;
-        let outcome = outcome(&dossier.standing, ending);
-        let proposal = dossier.proposal.id.clone();
-        news(News::Settled {
-            proposal: proposal.clone(),
-            ending,
-            outcome: outcome.clone(),
-        });
-        self.note(Event::Settled {
-            proposal,
-            ending,
-            outcome,
-        })
-    }
-}
-
-/// Whether two sets of files differ in nothing but the manifest's name, version and parent.
-fn is_same(
-    one: &std::collections::BTreeMap<String, String>,
-    other: &std::collections::BTreeMap<String, String>,
-) -> bool {
-    let headless = |path: &str, text: &str| -> String {
-        if path != MANIFEST {
-            return text.to_owned();
-        }
-        let head = |line: &&str| {
-            let key = line.split_once('=').map_or("", |(key, _)| key.trim());
-            !matches!(key, "name" | "version" | "parent")
-        };
-        text.split_inclusive('\n').filter(head).collect()
-    };
-    one.len() == other.len()
-        && one.iter().all(|(path, text)| {
-            other
-                .get(path)
-                .is_some_and(|there| headless(path, text) == headless(path, there))
-        })
-}
-
-/// What cannot be asked for.
-fn check(setup: &Setup, workspace: &Workspace) -> Result<(), SessionError> {
-    let wrong = |what: String, hint: &str| {
-        Err(SessionError::Setup {
-            what,
-            hint: hint.to_owned(),
-        })
-    };
-    if setup.seeds.is_empty() {
-        return wrong(
-            "no seeds are given".to_owned(),
-            "give --seeds 42..51: the gate plays an episode a seed",
-        );
-    }
-    if setup.iterations == 0 || setup.max_steps == 0 || setup.workers == 0 {
-        return wrong(
-            "an optimization needs at least one iteration, one step and one worker".to_owned(),
-            "give --iterations, --max-steps and --workers of 1 or more",
-        );
-    }
-    let scaffold = Scaffold::named(&setup.scaffold, workspace)?;
-    let manifest = scaffold.manifest();
-    if manifest.env != setup.env {
-        return wrong(
-            format!(
-                "the scaffold {} is for {}, not for {}",
-                manifest.name, manifest.env, setup.env
-            ),
-            "choose a scaffold for this world (`automem scaffold list`)",
-        );
-    }
-    let named = Scaffold::files_named(&manifest.name, workspace).ok();
-    if named.is_none_or(|files| digest_of(&files) != scaffold.digest()) {
-        return wrong(
-            format!("{} is not what the name {} stands for", setup.scaffold, manifest.name),
-            "make it known first: `automem scaffold new NAME --from FOLDER`, then give that name",
-        );
-    }
-    let folder = workspace.scaffolds_dir().join(&setup.line);
-    let is_name = !setup.line.is_empty()
-        && !setup.line.starts_with('.')
-        && setup
-            .line
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
-    if !is_name {
-        return wrong(
-            format!("`{}` is no name for a scaffold", setup.line),
-            "letters, digits, - _ and . make one",
-        );
-    }
-    let line_is_taken = setup.line != manifest.name && (folder.exists() || Scaffold::shipped().contains(&setup.line));
-    if line_is_taken {
-        return wrong(
-            format!("there is a scaffold {} already", setup.line),
-            "go on from it with --scaffold, or give another name with --line",
-        );
-    }
-    if setup.line == manifest.name && !folder.exists() {
-        return wrong(
-            format!("{} is shipped with the program and stays what it is", setup.line),
-            "give another name with --line",
-        );
-    }
-    Ok(())
-}
-
-/// One process an optimization: the system drops the lock with the process.
-struct Lock {
-    path: PathBuf,
-    _file: File,
-}
-
-impl Lock {
-    fn take(workspace: &Workspace, name: &str) -> Result<Self, SessionError> {
-        let path = workspace.root().join(format!("optimize-{name}.lock"));
-        let file = File::create(&path).map_err(|error| StoreError::io(&path, "created", &error))?;
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) => Err(SessionError::Busy { name: name.to_owned() }),
-            // A file system without locks: better unguarded than unusable.
-            Ok(()) | Err(TryLockError::Error(_)) => Ok(Self { path, _file: file }),
-        }
-    }
-}
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        // Ours while we hold it; if it cannot be removed it does no harm.
-        let _ = std::fs::remove_file(&self.path);
     }
 }

@@ -9,11 +9,15 @@ mod attend;
 mod driver;
 mod error;
 mod log;
+mod news;
 mod outcome;
+mod setup;
 mod state;
+mod through;
 
 pub use attend::{Step, step_for};
-pub use driver::{News, Session};
+pub use driver::Session;
 pub use error::SessionError;
 pub use log::{Listed, Log};
+pub use news::News;
 pub use state::{ATTEMPTS, Effect, Ending, Event, Policy, Setup, State};
