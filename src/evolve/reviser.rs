@@ -46,7 +46,7 @@ pub struct Task {
 }
 
 /// An earlier attempt.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tried {
     /// Its title.
     pub title: String,
@@ -137,4 +137,27 @@ pub enum ReviserError {
     /// It was cancelled.
     #[error("cancelled")]
     Cancelled,
+}
+
+/// Whether two sets of files differ in nothing but the manifest's name, version and parent.
+pub(super) fn is_same(
+    one: &BTreeMap<String, String>,
+    other: &BTreeMap<String, String>,
+) -> bool {
+    let headless = |path: &str, text: &str| -> String {
+        if path != crate::scaffold::MANIFEST {
+            return text.to_owned();
+        }
+        let head = |line: &&str| {
+            let key = line.split_once('=').map_or("", |(key, _)| key.trim());
+            !matches!(key, "name" | "version" | "parent")
+        };
+        text.split_inclusive('\n').filter(head).collect()
+    };
+    one.len() == other.len()
+        && one.iter().all(|(path, text)| {
+            other
+                .get(path)
+                .is_some_and(|there| headless(path, text) == headless(path, there))
+        })
 }
