@@ -12,6 +12,7 @@ use super::effects::LabAsk;
 use super::jobs;
 use super::laboratory;
 use super::loader::{self, Request};
+use super::optimizing;
 use super::outside::Lookout;
 use super::pictures::{Wanted, encode};
 use super::playing::{Played, Playing};
@@ -242,13 +243,13 @@ impl Edge {
         let job = match ask {
             LabAsk::Load => return jobs::spawn(&self.events, move |_| laboratory::load(&workspace)),
             LabAsk::Stop => return self.optimization.cancel(),
-            LabAsk::Start(request) => laboratory::Job::Start(request),
-            LabAsk::Resume(name) => laboratory::Job::Resume(name),
+            LabAsk::Start(request) => optimizing::Job::Start(request),
+            LabAsk::Resume(name) => optimizing::Job::Resume(name),
         };
         self.optimization = Cancel::new();
         let cancel = self.optimization.clone();
         jobs::spawn(&self.events, move |events| {
-            laboratory::work(&workspace, &settings, job, &cancel, events)
+            optimizing::work(&workspace, &settings, job, &cancel, events)
         });
     }
 

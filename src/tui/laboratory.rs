@@ -1,26 +1,16 @@
-//! Jobs of Lab: reading what it shows.
+//! Jobs of Lab: reading what it shows. Working on an optimization is in `optimizing`.
 
 use std::collections::{BTreeMap, HashSet};
 
-use crossbeam_channel::Sender;
-
-use super::data::{Data, Event, LabNews};
-use super::lab::{LabData, Suggested};
-use super::optimize::OptimizeRequest;
-use crate::config::{Settings, Workspace};
-use crate::jobs::Cancel;
+use super::data::{Data, LabNews};
+use super::lab::{GateRow, LabData, Optimized, Suggested};
+use crate::config::Workspace;
+use crate::evolve::ledger::{Ledger, Row};
+use crate::evolve::session::{Effect, Listed, Log};
 use crate::review::{Desk, Standing};
 use crate::scaffold::lineage;
 use crate::store::{ListedRun, Registry};
 use crate::types::EpisodeNo;
-
-/// What an optimization is asked to do.
-pub(super) enum Job {
-    /// Begin.
-    Start(OptimizeRequest),
-    /// Go on.
-    Resume(String),
-}
 
 /// Reads everything Lab shows. What cannot be read is named; the rest shows.
 pub(super) fn load(workspace: &Workspace) -> Data {
@@ -44,6 +34,21 @@ pub(super) fn load(workspace: &Workspace) -> Data {
             Ok(standings) => data.proposals = newest_first(standings),
             Err(error) => data.faults.push(error.to_string()),
         }
+        match Log::open(workspace).and_then(|log| log.list()) {
+            Ok(listed) => data.optimizations = listed.into_iter().map(optimized).collect(),
+            Err(error) => data.faults.push(error.to_string()),
+        }
+    }
+    match Ledger::of(workspace).rows() {
+        Ok((rows, torn)) => {
+            data.ledger = rows.into_iter().map(gate_row).collect();
+            if torn > 0 {
+                data.faults.push(format!(
+                    "{torn} lines of ledger.jsonl cannot be read; they are passed over"
+                ));
+            }
+        }
+        Err(error) => data.faults.push(error.to_string()),
     }
     data.episodes = episodes(&data, &runs);
     Data::Lab(LabNews::Loaded(Box::new(data)))
@@ -69,6 +74,45 @@ fn suggested(standing: Standing) -> Suggested {
     }
 }
 
+fn gate_row(row: Row) -> GateRow {
+    GateRow {
+        proposal: row.proposal,
+        time: row.time,
+        optimization: row.optimization,
+        iteration: row.iteration,
+        attempt: row.attempt,
+        reviser_tokens: row.reviser_tokens,
+        dollars: row.dollars,
+    }
+}
+
+fn optimized(listed: Listed) -> Optimized {
+    let state = listed.state;
+    let usage = state.usage;
+    let proposal = match state.next() {
+        Effect::Attend { proposal } => Some(proposal),
+        _ => None,
+    };
+    Optimized {
+        word: state.word(),
+        over: state.is_over(),
+        name: listed.name,
+        touched: listed.touched,
+        proposal,
+        iteration: (state.iteration, state.setup.iterations),
+        attempt: state.attempt,
+        scaffold: state.setup.scaffold,
+        line: state.setup.line,
+        seeds: state.setup.seeds.len(),
+        meta: state.setup.meta,
+        model: state.setup.model,
+        run: state.parent.map(|parent| parent.run.into()),
+        promoted: state.promoted.len(),
+        tokens: usage.prompt + usage.completion,
+        dollars: usage.dollars,
+    }
+}
+
 /// Episodes by seed of the runs that gates name.
 fn episodes(data: &LabData, runs: &[ListedRun]) -> BTreeMap<String, Vec<(u64, EpisodeNo)>> {
     let named: HashSet<&str> = data
@@ -82,19 +126,4 @@ fn episodes(data: &LabData, runs: &[ListedRun]) -> BTreeMap<String, Vec<(u64, Ep
         Some((path.to_owned(), episodes.collect()))
     };
     runs.iter().filter_map(of).collect()
-}
-
-/// Works on an optimization until it is over, waits, or is stopped.
-pub(super) fn work(
-    _workspace: &Workspace,
-    _settings: &Settings,
-    job: Job,
-    _cancel: &Cancel,
-    _events: &Sender<Event>,
-) -> Data {
-    let what = match job {
-        Job::Start(request) => request.scaffold,
-        Job::Resume(name) => name,
-    };
-    Data::Lab(LabNews::Ended(Err(format!("{what}: use `automem optimize`"))))
 }

@@ -30,6 +30,7 @@ mod live;
 mod loader;
 mod memory_diff;
 mod optimize;
+mod optimizing;
 mod outside;
 mod overlay;
 mod pace;
