@@ -140,10 +140,7 @@ pub enum ReviserError {
 }
 
 /// Whether two sets of files differ in nothing but the manifest's name, version and parent.
-pub(super) fn is_same(
-    one: &BTreeMap<String, String>,
-    other: &BTreeMap<String, String>,
-) -> bool {
+pub(super) fn is_same(one: &BTreeMap<String, String>, other: &BTreeMap<String, String>) -> bool {
     let headless = |path: &str, text: &str| -> String {
         if path != crate::scaffold::MANIFEST {
             return text.to_owned();

@@ -122,7 +122,10 @@ pub(super) fn ledger(workspace: &Workspace, as_json: bool) -> anyhow::Result<Exi
         text.push_str("no gate was played yet\n");
     }
     if faults > 0 {
-        text.push_str(&format!("{faults} lines of {} cannot be read\n", ledger.path().display()));
+        text.push_str(&format!(
+            "{faults} lines of {} cannot be read\n",
+            ledger.path().display()
+        ));
     }
     print_text(&clean(&text))?;
     Ok(ExitCode::SUCCESS)

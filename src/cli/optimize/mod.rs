@@ -192,7 +192,13 @@ fn resume(
     }
     let reviser = open(&setup)?;
     let model = model(&setup, workspace, settings)?;
-    Ok(Session::resume(workspace, &listed.name, model, reviser, cancel.clone())?)
+    Ok(Session::resume(
+        workspace,
+        &listed.name,
+        model,
+        reviser,
+        cancel.clone(),
+    )?)
 }
 
 fn open(setup: &Setup) -> Result<Box<dyn crate::evolve::Reviser>, ReviserError> {

@@ -150,9 +150,7 @@ pub fn evaluate(
     };
     let mut last = plan.out.clone();
     for round in 0..=AGAIN {
-        let missing: Vec<usize> = (0..plan.seeds.len())
-            .filter(|at| table.scores[*at].is_none())
-            .collect();
+        let missing: Vec<usize> = (0..plan.seeds.len()).filter(|at| table.scores[*at].is_none()).collect();
         if missing.is_empty() || !table.goes_on() {
             break;
         }
@@ -361,7 +359,10 @@ fn differs(reader: &Reader, plan: &RunPlan) -> Result<Option<&'static str>, Agen
     let here = Key::of_plan(plan, env::open(&plan.world)?.spec());
     let compared = [
         (there.scaffold == here.scaffold, "another scaffold"),
-        (there.model == here.model, "another model, or the same with other settings"),
+        (
+            there.model == here.model,
+            "another model, or the same with other settings",
+        ),
         (there.sampling == here.sampling, "another sampling"),
         (there.world == here.world, "another world, or another version of it"),
         (there.max_steps == here.max_steps, "another number of steps"),

@@ -29,7 +29,10 @@ pub fn report(pairs: Vec<Pair>, parent_run: String, revision_run: String, parent
     };
     let wins = count(|difference| difference > NOTHING);
     let losses = count(|difference| difference < -NOTHING);
-    let whole = !pairs.is_empty() && pairs.iter().all(|pair| pair.parent.is_some() && pair.revision.is_some());
+    let whole = !pairs.is_empty()
+        && pairs
+            .iter()
+            .all(|pair| pair.parent.is_some() && pair.revision.is_some());
     let difference = mean(&differences);
     GateReport {
         parent_mean: mean(&parent),
@@ -201,7 +204,11 @@ mod tests {
         assert!(can_still_win(&table(&[(0.5, Some(0.1)), (0.5, None)])));
         assert!(!can_still_win(&table(&[(0.5, Some(0.0)), (0.5, None)])));
         assert!(!can_still_win(&table(&[(1.0, None), (1.0, None)])));
-        assert!(!can_still_win(&table(&[(0.9, Some(0.2)), (0.9, Some(0.4)), (0.9, None)])));
+        assert!(!can_still_win(&table(&[
+            (0.9, Some(0.2)),
+            (0.9, Some(0.4)),
+            (0.9, None)
+        ])));
     }
 
     proptest! {

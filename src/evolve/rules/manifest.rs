@@ -24,11 +24,8 @@ pub(super) fn with(text: &str, table: &str, key: &str, value: &str) -> Option<St
                 .iter()
                 .position(|line| line.trim_start().starts_with('['))
                 .map_or(lines.len(), |at| start + 1 + at);
-            let there = (start + 1..end).find(|at| {
-                lines[*at]
-                    .split_once('=')
-                    .is_some_and(|(found, _)| found.trim() == key)
-            });
+            let there =
+                (start + 1..end).find(|at| lines[*at].split_once('=').is_some_and(|(found, _)| found.trim() == key));
             match there {
                 Some(at) => lines[at] = new,
                 None => {
@@ -90,7 +87,11 @@ mod tests {
         let new = with(&new, "prompt", "inline", &list(&["a.txt".to_owned()])).unwrap();
         assert!(new.ends_with("\n\n[prompt]\ninline = [\"a.txt\"]\n"));
         assert!(new.contains("[budgets] # what it may cost\nlog_turns = 3 # few\n\n# the log\n"));
-        assert!(with(TEXT, "budgets", "log_turns", "2").unwrap().contains("log_turns = 2\n"));
+        assert!(
+            with(TEXT, "budgets", "log_turns", "2")
+                .unwrap()
+                .contains("log_turns = 2\n")
+        );
     }
 
     #[test]

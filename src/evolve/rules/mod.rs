@@ -144,17 +144,16 @@ fn revise(case: &Case, task: &Task) -> Result<Revision, ReviserError> {
 /// What rules make of the parent, one after another; `None` when one of them changes nothing.
 fn applied(case: &Case, task: &Task, rules: &[&Rule]) -> Option<Draft> {
     let mut draft = Draft::of(&task.parent);
-    rules
-        .iter()
-        .all(|rule| (rule.apply)(case, &mut draft))
-        .then_some(draft)
+    rules.iter().all(|rule| (rule.apply)(case, &mut draft)).then_some(draft)
 }
 
 /// Which of `n` rules are taken together, in the order in which they are tried: all, all but one (the last first),
 /// and each by itself.
 fn candidates(n: usize) -> Vec<Vec<usize>> {
     let all: Vec<usize> = (0..n).collect();
-    let but_one = (0..n).rev().map(|left| all.iter().copied().filter(|at| *at != left).collect());
+    let but_one = (0..n)
+        .rev()
+        .map(|left| all.iter().copied().filter(|at| *at != left).collect());
     let single = (0..n).map(|at| vec![at]);
     let mut list: Vec<Vec<usize>> = Vec::new();
     for chosen in std::iter::once(all.clone()).chain(but_one).chain(single) {
@@ -174,7 +173,14 @@ fn written(case: &Case, draft: Draft, rules: &[&Rule]) -> Revision {
         .collect();
     let analysis: String = used
         .iter()
-        .map(|(_, finding)| format!("- **{}** ({}). {}\n", finding.title, finding.severity.word(), finding.detail))
+        .map(|(_, finding)| {
+            format!(
+                "- **{}** ({}). {}\n",
+                finding.title,
+                finding.severity.word(),
+                finding.detail
+            )
+        })
         .collect();
     let evidence = used
         .iter()

@@ -51,7 +51,14 @@ pub(super) fn apply(case: &Case, draft: &mut Draft) -> bool {
             );
         }
     }
-    let all: Vec<String> = draft.before.prompt.inline.iter().cloned().chain(new.iter().cloned()).collect();
+    let all: Vec<String> = draft
+        .before
+        .prompt
+        .inline
+        .iter()
+        .cloned()
+        .chain(new.iter().cloned())
+        .collect();
     let bytes = draft.before.prompt.inline_bytes.max(SHOWN);
     if !draft.set("prompt", "inline", &list(&all)) || !draft.set("prompt", "inline_bytes", &bytes.to_string()) {
         return false;
@@ -64,7 +71,10 @@ pub(super) fn apply(case: &Case, draft: &mut Draft) -> bool {
     draft.say(
         format!(
             "LOG and PLAN show {} as they are: they are small, and were asked for in nearly every step.",
-            new.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ")
+            new.iter()
+                .map(|path| format!("`{path}`"))
+                .collect::<Vec<_>>()
+                .join(", ")
         ),
         BECAUSE,
     );

@@ -104,14 +104,21 @@ fn a_revision_says_what_it_changes_and_what_it_rests_on() {
     let scaffold = Scaffold::from_files(revision.files.clone()).unwrap();
     let manifest = scaffold.manifest();
     let log = &manifest.files["actions_log.txt"];
-    assert_eq!((log.max_lines, log.keep_lines, log.prune), (Some(200), Some(100), Some(Prune::Duplicates)));
+    assert_eq!(
+        (log.max_lines, log.keep_lines, log.prune),
+        (Some(200), Some(100), Some(Prune::Duplicates))
+    );
     assert_eq!(manifest.prompt.inline, ["landmarks.txt", "crafting_progress.txt"]);
     assert!(manifest.files.contains_key("landmarks.txt"));
     assert!(!manifest.files.contains_key("not_planned.txt"));
     assert!(revision.files["prompts/log.md"].contains("only what is new"));
     assert!(revision.method.contains("`actions_log.txt` keeps its newest 100 lines"));
     assert!(revision.analysis.contains("unbounded-append of actions_log.txt"));
-    let there = revision.evidence.iter().find(|shown| shown.note.contains("redundant-writes")).unwrap();
+    let there = revision
+        .evidence
+        .iter()
+        .find(|shown| shown.note.contains("redundant-writes"))
+        .unwrap();
     assert_eq!((there.run.as_str(), there.episode.0, there.step.0), ("run.db", 1, 7));
     assert_eq!(revise(&case(), &task).unwrap(), revision);
 }
@@ -128,7 +135,9 @@ fn no_candidate_comes_twice_and_in_the_end_there_is_none() {
                 assert_eq!(scaffold::check(&revision.files), vec![]);
                 let structure = [scaffold::MANIFEST, scaffold::hooks::HOOKS];
                 assert!(
-                    structure.iter().any(|path| revision.files.get(*path) != task.parent.files().get(*path)),
+                    structure
+                        .iter()
+                        .any(|path| revision.files.get(*path) != task.parent.files().get(*path)),
                     "{}",
                     revision.title
                 );
@@ -150,7 +159,10 @@ fn what_the_parent_has_already_is_not_proposed_again() {
         ..task("crafter-v0")
     };
     assert!(matches!(revise(&case(), &task), Err(ReviserError::Nothing { .. })));
-    assert!(matches!(revise(&Case::default(), &task), Err(ReviserError::Nothing { .. })));
+    assert!(matches!(
+        revise(&Case::default(), &task),
+        Err(ReviserError::Nothing { .. })
+    ));
 }
 
 #[test]

@@ -16,7 +16,9 @@ pub(super) fn apply(case: &Case, draft: &mut Draft) -> bool {
         let plain = path
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte));
-        if !plain || draft.says(prompt, &format!("memory.tail(\"{path}\"")) || draft.before.prompt.inline.iter().any(|known| known == path)
+        if !plain
+            || draft.says(prompt, &format!("memory.tail(\"{path}\""))
+            || draft.before.prompt.inline.iter().any(|known| known == path)
         {
             continue;
         }

@@ -12,7 +12,7 @@ use crate::agent::RunPlan;
 use crate::config::Workspace;
 use crate::env;
 use crate::evolve::gate::{self, Key, Side};
-use crate::evolve::reviser::{is_same, Reviser, ReviserError, ReviserNews, Revision, Task};
+use crate::evolve::reviser::{Reviser, ReviserError, ReviserNews, Revision, Task, is_same};
 use crate::jobs::Cancel;
 use crate::llm::{ChatModel, Usage};
 use crate::review::{Content, Desk, Dossier, Draft, Origin, ReviewError, RevisionContent, check_result};
@@ -158,7 +158,13 @@ impl Session {
     /// Plays the line's head, unless an equal evaluation is there.
     fn evaluate(&mut self, news: &mut dyn FnMut(News)) -> Result<(), SessionError> {
         let setup = &self.state.setup;
-        let head = if self.workspace.scaffolds_dir().join(&setup.line).join(MANIFEST).is_file() {
+        let head = if self
+            .workspace
+            .scaffolds_dir()
+            .join(&setup.line)
+            .join(MANIFEST)
+            .is_file()
+        {
             &setup.line
         } else {
             &setup.scaffold

@@ -39,7 +39,10 @@ pub(super) fn outcome(standing: &Standing, ending: Ending) -> String {
         text.push('\n');
     }
     for comment in &standing.comments {
-        let about = comment.part.as_ref().map_or_else(String::new, |part| format!(" on {part}"));
+        let about = comment
+            .part
+            .as_ref()
+            .map_or_else(String::new, |part| format!(" on {part}"));
         let _ = writeln!(text, "- {} said{about}: {}", comment.by, comment.text);
     }
     if let Some(gate) = &standing.gate {

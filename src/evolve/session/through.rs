@@ -220,12 +220,7 @@ impl Session {
         }
     }
 
-    fn settle(
-        &mut self,
-        dossier: &Dossier,
-        ending: Ending,
-        news: &mut dyn FnMut(News),
-    ) -> Result<(), SessionError> {
+    fn settle(&mut self, dossier: &Dossier, ending: Ending, news: &mut dyn FnMut(News)) -> Result<(), SessionError> {
         self.record(dossier)?;
         let outcome = outcome(&dossier.standing, ending);
         let proposal = dossier.proposal.id.clone();
