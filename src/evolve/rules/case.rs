@@ -4,31 +4,31 @@ use crate::analysis::{Analysis, Finding};
 
 /// Findings and files of all runs together.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Case {
+pub(super) struct Case {
     /// Findings with the path of their run.
-    pub(crate) findings: Vec<(String, Finding)>,
+    pub(super) findings: Vec<(String, Finding)>,
     /// Files by path.
-    pub(crate) files: Vec<FileUse>,
+    pub(super) files: Vec<FileUse>,
     /// Finished steps.
-    pub(crate) steps: u64,
+    pub(super) steps: u64,
 }
 
 /// What was done with a memory file.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct FileUse {
+pub(super) struct FileUse {
     /// Its path.
-    pub(crate) path: String,
+    pub(super) path: String,
     /// Bytes at the end of an episode.
-    pub(crate) bytes: f64,
+    pub(super) bytes: f64,
     /// Writes of the model.
-    pub(crate) writes: u64,
+    pub(super) writes: u64,
     /// Retrievals that named it.
-    pub(crate) retrievals: u64,
+    pub(super) retrievals: u64,
 }
 
 impl Case {
     /// Takes in a run.
-    pub(crate) fn add(&mut self, run: &str, analysis: Analysis) {
+    pub(super) fn add(&mut self, run: &str, analysis: Analysis) {
         let metrics = analysis.metrics.metrics;
         self.steps += metrics.steps;
         for file in metrics.files {
@@ -51,18 +51,21 @@ impl Case {
             .extend(analysis.findings.into_iter().map(|finding| (run.to_owned(), finding)));
     }
 
-    /// Findings of a rule.
-    pub(super) fn of<'a>(&'a self, rule: &'a str) -> impl Iterator<Item = &'a Finding> {
+    /// Whether one of some rules found something.
+    pub(super) fn has(&self, rules: &[&str]) -> bool {
         self.findings
             .iter()
-            .map(|(_, finding)| finding)
-            .filter(move |finding| finding.rule == rule)
+            .any(|(_, finding)| rules.contains(&finding.rule.as_str()))
     }
 
     /// Files that findings of a rule name, each once.
     pub(super) fn files_of(&self, rule: &str) -> Vec<&str> {
         let mut files: Vec<&str> = Vec::new();
-        for file in self.of(rule).flat_map(|finding| &finding.files) {
+        let findings = self.findings.iter().map(|(_, finding)| finding);
+        for file in findings
+            .filter(|finding| finding.rule == rule)
+            .flat_map(|finding| &finding.files)
+        {
             if !files.contains(&file.as_str()) {
                 files.push(file);
             }

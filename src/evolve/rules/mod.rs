@@ -22,7 +22,7 @@ use crate::llm::Usage;
 use crate::review::Evidence;
 use crate::scaffold;
 
-pub(crate) use case::{Case, FileUse};
+use case::Case;
 use draft::Draft;
 
 /// Steps that a finding gives as evidence.

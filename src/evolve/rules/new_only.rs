@@ -14,7 +14,7 @@ const ADVICE: &str = "Write only what is new: no line that says what a line of t
 pub(super) fn apply(case: &Case, draft: &mut Draft) -> bool {
     let mut files = case.files_of("redundant-writes");
     files.extend(case.files_of("duplicate-keys"));
-    if files.is_empty() && !BECAUSE.iter().any(|rule| case.of(rule).next().is_some()) {
+    if !case.has(BECAUSE) {
         return false;
     }
     let prompt = "prompts/log.md";

@@ -13,10 +13,7 @@ const BLOCK: &str = "{% if repetition %}\nREPETITION: {{ repetition }}\n{% endif
 
 pub(super) fn apply(case: &Case, draft: &mut Draft) -> bool {
     // A script that is there is not merged with another by rule.
-    if !BECAUSE.iter().any(|rule| case.of(rule).next().is_some())
-        || draft.files.contains_key(HOOKS)
-        || draft.before.vars.contains_key("repetition")
-    {
+    if !case.has(BECAUSE) || draft.files.contains_key(HOOKS) || draft.before.vars.contains_key("repetition") {
         return false;
     }
     if !draft.set("vars", "repetition", "\"\"") {

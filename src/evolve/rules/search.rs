@@ -10,7 +10,7 @@ const ADVICE: &str = "Search for one word as it stands in the files, and only in
 
 pub(super) fn apply(case: &Case, draft: &mut Draft) -> bool {
     let prompt = "prompts/plan.md";
-    if !BECAUSE.iter().any(|rule| case.of(rule).next().is_some()) || draft.says(prompt, ADVICE.trim_end()) {
+    if !case.has(BECAUSE) || draft.says(prompt, ADVICE.trim_end()) {
         return false;
     }
     if !draft.insert(prompt, ADVICE, |line| line.contains("<|ACTION|>")) {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::case::FileUse;
 use super::*;
 use crate::analysis::{Finding, Place, Severity};
 use crate::config::Workspace;

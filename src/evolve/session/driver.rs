@@ -48,7 +48,7 @@ impl Session {
         reviser: Box<dyn Reviser>,
         cancel: Cancel,
     ) -> Result<Self, SessionError> {
-        setup::check(setup, workspace)?;
+        setup.check(workspace)?;
         let mut log = Log::open(workspace)?;
         let name = log.begin(setup)?;
         Self::resume(workspace, &name, model, reviser, cancel)
@@ -81,6 +81,11 @@ impl Session {
             cancel,
             _lock: lock,
         })
+    }
+
+    /// Whether a process works on an optimization now.
+    pub fn is_at_work(workspace: &Workspace, name: &str) -> bool {
+        setup::is_held(workspace, name)
     }
 
     /// Its name.

@@ -9,8 +9,17 @@ use crate::config::Workspace;
 use crate::scaffold::{Scaffold, digest_of};
 use crate::store::StoreError;
 
-/// What cannot be asked for.
-pub(super) fn check(setup: &Setup, workspace: &Workspace) -> Result<(), SessionError> {
+impl Setup {
+    /// Whether this can be asked for in a workspace.
+    ///
+    /// # Errors
+    /// Why not, and what to give instead.
+    pub fn check(&self, workspace: &Workspace) -> Result<(), SessionError> {
+        check(self, workspace)
+    }
+}
+
+fn check(setup: &Setup, workspace: &Workspace) -> Result<(), SessionError> {
     let wrong = |what: String, hint: &str| {
         Err(SessionError::Setup {
             what,
@@ -80,6 +89,12 @@ pub(super) fn check(setup: &Setup, workspace: &Workspace) -> Result<(), SessionE
 pub(super) struct Lock {
     path: PathBuf,
     _file: File,
+}
+
+/// Whether a process works on an optimization now.
+pub(super) fn is_held(workspace: &Workspace, name: &str) -> bool {
+    let path = workspace.root().join(format!("optimize-{name}.lock"));
+    File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 impl Lock {
