@@ -381,8 +381,6 @@ pub(crate) enum SearchNews {
 pub(crate) enum LabNews {
     /// Everything it shows.
     Loaded(Box<LabData>),
-    /// It could not be read.
-    Failed(String),
     /// The optimization has a name.
     Began(String),
     /// What it does, and how far that is; 0 of 0 when unknown.

@@ -10,17 +10,15 @@ use super::optimize::OptimizeRequest;
 use crate::agent;
 use crate::config::{Settings, Workspace};
 use crate::evolve::gate::{GateNews, Side};
-use crate::evolve::session::{Log, News, Session, Setup};
+use crate::evolve::session::{Log, META_TOKENS, News, Session, Setup};
 use crate::evolve::{ReviserNews, open_reviser};
 use crate::jobs::Cancel;
 use crate::llm::{ChatModel, ModelOptions};
-use crate::scaffold::Scaffold;
+use crate::scaffold::{Scaffold, line_of};
 use crate::types::Seeds;
 
 /// Time between two reports of the same kind.
 const REPORT: Duration = Duration::from_millis(200);
-/// Tokens a reviser may use for one revision.
-const META_TOKENS: u64 = 400_000;
 
 /// What is to be worked on.
 pub(super) enum Job {
@@ -90,7 +88,7 @@ fn setup(workspace: &Workspace, request: OptimizeRequest) -> anyhow::Result<Setu
     let name = scaffold.manifest().name.clone();
     Ok(Setup {
         env: scaffold.manifest().env.clone(),
-        line: line(&name, workspace),
+        line: line_of(&name, workspace),
         scaffold: name,
         seeds: seeds.0,
         max_steps: request.max_steps,
@@ -104,17 +102,6 @@ fn setup(workspace: &Workspace, request: OptimizeRequest) -> anyhow::Result<Setu
         sampling_seed: 0,
         policy: None,
     })
-}
-
-/// The name under which promotions are kept: the scaffold's own where it is the workspace's, else one that is free.
-fn line(scaffold: &str, workspace: &Workspace) -> String {
-    let folder = |name: &str| workspace.scaffolds_dir().join(name);
-    if folder(scaffold).exists() {
-        return scaffold.to_owned();
-    }
-    let names = std::iter::once(format!("{scaffold}-auto")).chain((2..).map(|n| format!("{scaffold}-auto{n}")));
-    let mut free = names.filter(|name| !folder(name).exists() && !Scaffold::shipped().contains(name));
-    free.next().unwrap_or_default()
 }
 
 fn player(workspace: &Workspace, settings: &Settings, setup: &Setup) -> anyhow::Result<Arc<dyn ChatModel>> {
@@ -304,16 +291,6 @@ mod tests {
         assert!(says("the map ").is_empty());
         assert_eq!(says("repeats\n\nso I").as_slice(), ["the map repeats"]);
         assert_eq!(says("\n").as_slice(), ["so I"]);
-    }
-
-    #[test]
-    fn the_line_is_the_scaffolds_own_only_where_it_is_ones_own() {
-        let dir = tempfile::tempdir().unwrap();
-        let workspace = Workspace::at(dir.path());
-        assert_eq!(line("crafter-v0", &workspace), "crafter-v0-auto");
-        std::fs::create_dir_all(workspace.scaffolds_dir().join("crafter-v0-auto")).unwrap();
-        assert_eq!(line("crafter-v0", &workspace), "crafter-v0-auto2");
-        assert_eq!(line("crafter-v0-auto", &workspace), "crafter-v0-auto");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::output;
 use super::plan::ModelArgs;
 use crate::agent;
 use crate::config::{Settings, Workspace};
-use crate::evolve::session::{Log, Policy, Session, SessionError, Setup};
+use crate::evolve::session::{Log, META_TOKENS, Policy, Session, SessionError, Setup};
 use crate::evolve::{ReviserError, open_reviser};
 use crate::jobs::Cancel;
 use crate::scaffold::{Scaffold, line_of};
@@ -251,6 +251,3 @@ fn cancel_on_signals() -> anyhow::Result<Cancel> {
     }
     Ok(cancel)
 }
-
-/// Tokens a meta-LLM may use for one revision when nothing else is said.
-const META_TOKENS: u64 = 2_000_000;

@@ -316,7 +316,4 @@ fn what_cannot_be_read_is_named_and_the_rest_shows() {
         screen.contains("not read: mine: scaffold.toml") && screen.contains("crafter-v0-auto"),
         "{screen}"
     );
-    let mut state = lab((80, 24), fresh());
-    told(&mut state, LabNews::Failed("the database is locked".into()));
-    assert!(text(&state).contains("the database is locked"));
 }

@@ -267,11 +267,6 @@ pub(super) fn news(state: &mut State, news: LabNews) -> Vec<Effect> {
     let lab = &mut state.lab;
     match news {
         LabNews::Loaded(data) => lab.take(*data),
-        LabNews::Failed(said) => {
-            lab.looking = false;
-            lab.loaded = true;
-            state.say(Mood::Bad, said);
-        }
         LabNews::Began(name) => {
             lab.stale = true;
             lab.working.get_or_insert_default().name = Some(name);
