@@ -116,10 +116,13 @@ fn revise(case: &Case, task: &Task) -> Result<Revision, ReviserError> {
         let Some(draft) = applied(case, task, &rules) else {
             continue;
         };
-        if !draft.is_structural() || task.tried.iter().any(|tried| is_same(&tried.files, &draft.files)) {
+        if !draft.is_structural() {
             continue;
         }
         let revision = written(case, draft, &rules);
+        if task.tried.iter().any(|tried| is_same(&tried.files, &revision.files)) {
+            continue;
+        }
         let wrong = scaffold::check(&revision.files);
         if wrong.is_empty() {
             return Ok(revision);
