@@ -3,6 +3,13 @@
 //! Owns who writes revisions ([`Reviser`]), the gate, the sequence of attempts, and the ledger. Decisions are
 //! [`crate::review`]'s. Must not know screens.
 
+mod candidate;
+mod command;
+mod meta;
+mod open;
 mod reviser;
 
+pub use command::{CommandOptions, CommandReviser};
+pub use meta::{MetaOptions, MetaReviser};
+pub use open::{ReviserOptions, open_reviser};
 pub use reviser::{Reviser, ReviserError, ReviserNews, Revision, Task, Tried};
