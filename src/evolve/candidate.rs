@@ -199,7 +199,12 @@ fn braces(files: &Files) -> BTreeMap<&str, Vec<&str>> {
 /// # Errors
 /// Why it can be no file of a scaffold.
 pub(super) fn plain_path(path: &str) -> Result<&str, String> {
-    confine(path).map_err(|why| format!("`{path}`: {}", why.replace("the memory directory", "the scaffold's folder")))
+    confine(path).map_err(|why| {
+        format!(
+            "`{path}`: {}",
+            why.replace("the memory directory", "the scaffold's folder")
+        )
+    })
 }
 
 #[cfg(test)]
@@ -237,7 +242,10 @@ mod tests {
             text.replace("crafter-v0", "other").replace("0.1.0", "0.2.0")
         });
         assert_eq!(differs(&task, &renamed), Err(Refusal::Unchanged));
-        assert_eq!(differs(&task, &edited(&task, METHOD, |_| "new".into())), Err(Refusal::Unchanged));
+        assert_eq!(
+            differs(&task, &edited(&task, METHOD, |_| "new".into())),
+            Err(Refusal::Unchanged)
+        );
         let changed = edited(&task, MANIFEST, bounded);
         assert_eq!(differs(&task, &changed), Ok(()));
         task.tried.push(Tried {
@@ -255,10 +263,14 @@ mod tests {
         let is = |files: Files| is_structural(&task.parent, &Scaffold::from_files(files).unwrap());
         let system = "prompts/system.md";
         assert!(!is(edited(&task, system, |text| format!("{text}\nBe brief."))));
-        assert!(!is(edited(&task, MANIFEST, |text| text.replace("the plan:", "your plan:"))));
+        assert!(!is(
+            edited(&task, MANIFEST, |text| text.replace("the plan:", "your plan:"))
+        ));
         assert!(is(edited(&task, MANIFEST, bounded)));
         assert!(is(edited(&task, system, |text| format!("{text}\n{{{{ world }}}}"))));
-        assert!(is(edited(&task, HOOKS, |_| "def hook(state, event):\n    return state, []\n".into())));
+        assert!(is(edited(&task, HOOKS, |_| {
+            "def hook(state, event):\n    return state, []\n".into()
+        })));
         assert!(is(edited(&task, "prompts/part.md", |_| "x".into())));
     }
 
@@ -266,7 +278,9 @@ mod tests {
     fn files_in_use_keep_their_names() {
         let mut task = task();
         task.in_use = vec!["strategy.txt".into(), "map_notes.txt".into()];
-        let files = edited(&task, MANIFEST, |text| bounded(text).replace("strategy.txt", "plans.txt"));
+        let files = edited(&task, MANIFEST, |text| {
+            bounded(text).replace("strategy.txt", "plans.txt")
+        });
         let refusal = judge(&task, &files).unwrap().unwrap_err();
         assert_eq!(refusal, Refusal::Renamed(vec!["strategy.txt".into()]));
         assert_eq!(judge(&task, &edited(&task, MANIFEST, bounded)).unwrap(), Ok(()));

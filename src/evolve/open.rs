@@ -124,7 +124,10 @@ mod tests {
     #[test]
     fn what_is_not_known_is_told_with_the_forms() {
         let text = error_of("nobody:here");
-        assert!(text.contains("`nobody:here`") && text.contains("command:'COMMAND LINE'"), "{text}");
+        assert!(
+            text.contains("`nobody:here`") && text.contains("command:'COMMAND LINE'"),
+            "{text}"
+        );
         assert!(error_of("command: ").contains("command:'claude -p'"));
         assert!(error_of("recorded:/no/such/file").contains("/no/such/file"));
     }

@@ -278,7 +278,10 @@ mod tests {
             Err(error) => error.to_string(),
         };
         let text = error_of("smollm2-135m");
-        assert!(text.contains("anthropic:MODEL") && text.contains("recorded:FILE"), "{text}");
+        assert!(
+            text.contains("anthropic:MODEL") && text.contains("recorded:FILE"),
+            "{text}"
+        );
         assert!(error_of("recorded:/no/such/file").contains("/no/such/file"));
         assert!(error_of("anthropic:").contains("anthropic:MODEL"));
         // Both ways of writing reach the same place, where nobody is.

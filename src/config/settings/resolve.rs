@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use super::options::{OPTIONS, OptionKind, OptionSpec, SPEEDS};
 use super::problem::Problem;
 use super::raw::{At, Raw, Value, Written};
-use super::{Colors, KeySetting, MetaSettings, PlayerSettings, RunSettings, RunsSettings, ServerSettings, Settings, Speed};
+use super::{
+    Colors, KeySetting, MetaSettings, PlayerSettings, RunSettings, RunsSettings, ServerSettings, Settings, Speed,
+};
 use crate::config::position::hint_among;
 use crate::types::Seeds;
 
@@ -121,7 +123,7 @@ fn check(written: &Written) -> Result<Checked, Vec<Problem>> {
             Value::Text(text) => format!("\"{}\"", text.escape_debug()),
             Value::Switch(on) => on.to_string(),
             Value::Number(number) => number.to_string(),
-            Value::Decimal(number) => number.to_string(),
+            Value::Decimal(_) => "a number with a fraction".to_owned(),
             Value::Texts(_) => "a list".to_owned(),
             Value::Other(kind) => (*kind).to_owned(),
         };

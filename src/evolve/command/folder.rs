@@ -146,7 +146,9 @@ impl Folder {
 
     fn look(&self, at: &str, reader: &Reader, (episode, step): (EpisodeNo, StepNo)) -> Result<(), ReviserError> {
         // An episode without a finished step has nothing to look at.
-        let Ok(record) = reader.step(episode, step) else { return Ok(()) };
+        let Ok(record) = reader.step(episode, step) else {
+            return Ok(());
+        };
         let mut text = String::new();
         for turn in record.turns() {
             text.push_str(&format!(
@@ -211,7 +213,9 @@ impl Folder {
         let path = self.0.join(NAME);
         let is_file = std::fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
         if !is_file {
-            return Err(format!("{NAME} is missing, or no plain file: write the title, the analysis and the method there"));
+            return Err(format!(
+                "{NAME} is missing, or no plain file: write the title, the analysis and the method there"
+            ));
         }
         let text = read_text(&path).map_err(|why| format!("{NAME} {why}"))?;
         words_of(&text).ok_or_else(|| format!("{NAME} is empty: write the title, the analysis and the method there"))
@@ -226,7 +230,9 @@ enum Found {
 /// Looks at one entry below the root.
 fn one(root: &Path, inside: &Path) -> Result<Found, String> {
     let name = shown(inside);
-    let path = inside.to_str().ok_or_else(|| format!("{name}: its name is no UTF-8 text"))?;
+    let path = inside
+        .to_str()
+        .ok_or_else(|| format!("{name}: its name is no UTF-8 text"))?;
     let path = path.replace(std::path::MAIN_SEPARATOR, "/");
     let path = plain_path(&path)?.to_owned();
     let found = std::fs::symlink_metadata(root.join(inside)).map_err(|error| format!("{name}: {error}"))?;
@@ -360,9 +366,15 @@ mod tests {
         let text = "\n# Bounded files\n\n## Analysis\nFiles grow.\n\n## METHOD\nThey are bounded.\n# Note\nmore\n";
         let words = words_of(text).unwrap();
         assert_eq!(words.title, "Bounded files");
-        assert_eq!((words.analysis.as_str(), words.method.as_str()), ("Files grow.", "They are bounded.\n# Note\nmore"));
+        assert_eq!(
+            (words.analysis.as_str(), words.method.as_str()),
+            ("Files grow.", "They are bounded.\n# Note\nmore")
+        );
         let words = words_of("Title: T\nall in one").unwrap();
-        assert_eq!((words.title.as_str(), words.analysis.as_str(), words.method.as_str()), ("T", "all in one", "all in one"));
+        assert_eq!(
+            (words.title.as_str(), words.analysis.as_str(), words.method.as_str()),
+            ("T", "all in one", "all in one")
+        );
         assert_eq!(words_of(" \n"), None);
         assert_eq!(words_of("#\n"), None);
         assert!(!words_of("a\u{1b}[2J\nb").unwrap().title.contains('\u{1b}'));
@@ -372,20 +384,29 @@ mod tests {
     fn what_is_no_plain_text_inside_is_refused_by_name() {
         let dir = tempfile::tempdir().unwrap();
         let folder = Folder(dir.path().to_owned());
-        folder.write("output/scaffold/scaffold.toml", "name = \"x\"\r\n").unwrap();
+        folder
+            .write("output/scaffold/scaffold.toml", "name = \"x\"\r\n")
+            .unwrap();
         folder.write("output/scaffold/prompts/plan.md", "go").unwrap();
         let files = folder.files().unwrap();
         assert_eq!(files["scaffold.toml"], "name = \"x\"\n");
         assert_eq!(files["prompts/plan.md"], "go");
 
         folder.write("output/scaffold/.git/config", "x").unwrap();
-        folder.write("output/scaffold/huge.md", &"x".repeat(FILE_BYTES + 1)).unwrap();
+        folder
+            .write("output/scaffold/huge.md", &"x".repeat(FILE_BYTES + 1))
+            .unwrap();
         std::fs::write(dir.path().join("output/scaffold/picture.png"), [0xff, 0xd8, 0x00]).unwrap();
         std::fs::write(dir.path().join("output/scaffold/zero.md"), "a\0b").unwrap();
         #[cfg(unix)]
         std::os::unix::fs::symlink("/etc/passwd", dir.path().join("output/scaffold/out.md")).unwrap();
         let wrong = folder.files().unwrap_err().join("\n");
-        for name in [".git", "huge.md has more", "picture.png is no UTF-8", "zero.md is no plain text"] {
+        for name in [
+            ".git",
+            "huge.md has more",
+            "picture.png is no UTF-8",
+            "zero.md is no plain text",
+        ] {
             assert!(wrong.contains(name), "{name} in {wrong}");
         }
         #[cfg(unix)]

@@ -95,9 +95,19 @@ impl CommandReviser {
                 news(ReviserNews::Says { text: text + "\n" });
             }
         };
-        let ended = process::run(&self.command, &folder.0, brief, self.options.time_limit, cancel, &mut line);
+        let ended = process::run(
+            &self.command,
+            &folder.0,
+            brief,
+            self.options.time_limit,
+            cancel,
+            &mut line,
+        );
         let ended = ended.map_err(|error| {
-            ReviserError::Other(format!("{} could not be started: {error}; check that there is a shell", self.spec()))
+            ReviserError::Other(format!(
+                "{} could not be started: {error}; check that there is a shell",
+                self.spec()
+            ))
         })?;
         let said = match last.is_empty() {
             true => "it wrote nothing".to_owned(),
@@ -232,7 +242,10 @@ mod tests {
     fn a_cost_that_is_told_is_taken() {
         let line = r#"{"type":"result","total_cost_usd":0.5,"usage":{"input_tokens":5,"cache_read_input_tokens":90,"output_tokens":7}}"#;
         let usage = usage_in(line).unwrap();
-        assert_eq!((usage.prompt, usage.cached, usage.completion, usage.dollars), (95, 90, 7, Some(0.5)));
+        assert_eq!(
+            (usage.prompt, usage.cached, usage.completion, usage.dollars),
+            (95, 90, 7, Some(0.5))
+        );
         assert_eq!(usage_in("{\"a\": 1}"), None);
         assert_eq!(usage_in("hello"), None);
     }

@@ -51,10 +51,12 @@ pub(super) fn run(
     let mut child = start(command, folder)?;
     let (sender, lines) = bounded::<Line>(WAITING);
     if let Some(mut stdin) = child.stdin.take() {
-        std::thread::Builder::new().name("command-input".into()).spawn(move || {
-            // A command that does not read its input has said enough by that.
-            let _ = stdin.write_all(input.as_bytes());
-        })?;
+        std::thread::Builder::new()
+            .name("command-input".into())
+            .spawn(move || {
+                // A command that does not read its input has said enough by that.
+                let _ = stdin.write_all(input.as_bytes());
+            })?;
     }
     if let Some(stdout) = child.stdout.take() {
         listen(stdout, false, sender.clone())?;
@@ -113,12 +115,18 @@ fn listen(from: impl Read + Send + 'static, is_error: bool, to: Sender<Line>) ->
                 Ok(_) => {}
             }
             let text = String::from_utf8_lossy(&bytes);
-            if to.send((text.trim_end_matches(['\n', '\r']).to_owned(), is_error)).is_err() {
+            if to
+                .send((text.trim_end_matches(['\n', '\r']).to_owned(), is_error))
+                .is_err()
+            {
                 return;
             }
         }
     };
-    std::thread::Builder::new().name("command-output".into()).spawn(read).map(|_| ())
+    std::thread::Builder::new()
+        .name("command-output".into())
+        .spawn(read)
+        .map(|_| ())
 }
 
 fn start(command: &str, folder: &Path) -> std::io::Result<Child> {
@@ -198,10 +206,16 @@ mod tests {
     fn input_output_and_code_go_through() {
         let (ended, lines, _) = lines_of("wc -l; echo no >&2; exit 3", LONG, &Cancel::new());
         assert_eq!(ended, Ended::Code(Some(3)));
-        assert!(lines.iter().any(|line| line.trim() == "20000") && lines.contains(&"!no".to_owned()), "{lines:?}");
+        assert!(
+            lines.iter().any(|line| line.trim() == "20000") && lines.contains(&"!no".to_owned()),
+            "{lines:?}"
+        );
         // One that does not read is no failure.
         assert_eq!(lines_of("true", LONG, &Cancel::new()).0, Ended::Code(Some(0)));
-        assert_eq!(lines_of("no-such-command-at-all", LONG, &Cancel::new()).0, Ended::Code(Some(127)));
+        assert_eq!(
+            lines_of("no-such-command-at-all", LONG, &Cancel::new()).0,
+            Ended::Code(Some(127))
+        );
     }
 
     #[test]

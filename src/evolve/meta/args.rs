@@ -90,12 +90,18 @@ impl<'a> Args<'a> {
             }
         };
         let Value::Object(map) = value else {
-            return Err(format!("The arguments are no JSON object ({}). Call it again.", forms()));
+            return Err(format!(
+                "The arguments are no JSON object ({}). Call it again.",
+                forms()
+            ));
         };
         if let Some(name) = map.keys().find(|name| known.iter().all(|arg| arg.name != **name)) {
             return Err(format!("There is no argument `{name}`; {}.", forms()));
         }
-        if let Some(arg) = known.iter().find(|arg| arg.needed && map.get(arg.name).is_none_or(Value::is_null)) {
+        if let Some(arg) = known
+            .iter()
+            .find(|arg| arg.needed && map.get(arg.name).is_none_or(Value::is_null))
+        {
             return Err(format!("The argument `{}` is missing: {}.", arg.name, arg.about));
         }
         Ok(Self(map))
@@ -131,10 +137,7 @@ impl<'a> Args<'a> {
         let wrong = || format!("The argument `{name}` must be a list of objects.");
         match self.get(name) {
             None => Ok(Vec::new()),
-            Some(Value::Array(items)) => items
-                .iter()
-                .map(|item| item.as_object().ok_or_else(wrong))
-                .collect(),
+            Some(Value::Array(items)) => items.iter().map(|item| item.as_object().ok_or_else(wrong)).collect(),
             Some(_) => Err(wrong()),
         }
     }

@@ -170,7 +170,11 @@ mod tests {
         assert_eq!(bounded("a\u{1b}[2J\n"), "a␛[2J\n");
         let long = "é".repeat(RESULT_BYTES);
         let text = bounded(&long);
-        assert!(text.len() < RESULT_BYTES + 100 && text.contains("24000 more bytes"), "{}", text.len());
+        assert!(
+            text.len() < RESULT_BYTES + 100 && text.contains("24000 more bytes"),
+            "{}",
+            text.len()
+        );
         assert_eq!(cut("éé", 3, ""), "é… [2 more bytes]");
     }
 }

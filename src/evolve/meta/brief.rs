@@ -104,7 +104,13 @@ fn tried(task: &Task) -> String {
         text.push_str("\n# What was tried on this parent before\n");
     }
     for (n, tried) in task.tried.iter().enumerate() {
-        let _ = write!(text, "\n## {}. {}\n\nWhat became of it: {}\n", n + 1, tried.title, tried.outcome.trim());
+        let _ = write!(
+            text,
+            "\n## {}. {}\n\nWhat became of it: {}\n",
+            n + 1,
+            tried.title,
+            tried.outcome.trim()
+        );
         let last = n + 1 == task.tried.len();
         let changes = scaffold::diff(task.parent.files(), &tried.files);
         let _ = writeln!(text, "\nWhat it changed:");
@@ -174,7 +180,13 @@ mod tests {
     fn both_briefs_state_the_constraints_and_the_format() {
         let (tools, folder) = (system(), for_folder(&task()).unwrap());
         for brief in [&tools, &folder] {
-            for said in ["mean progression", "before its outcome was seen", "structural", "Complete files", "[budgets]"] {
+            for said in [
+                "mean progression",
+                "before its outcome was seen",
+                "structural",
+                "Complete files",
+                "[budgets]",
+            ] {
                 assert!(brief.contains(said), "{said}");
             }
             assert!(brief.contains("observation_long"), "the variables are listed");
@@ -187,7 +199,9 @@ mod tests {
     fn what_was_tried_is_told_with_what_the_person_said() {
         let mut task = task();
         let first = first_message(&task).unwrap();
-        assert!(first.contains("--- scaffold.toml") && first.contains("77000 tokens") && !first.contains("fresh attempt"));
+        assert!(
+            first.contains("--- scaffold.toml") && first.contains("77000 tokens") && !first.contains("fresh attempt")
+        );
         let mut files = task.parent.files().clone();
         files.insert("prompts/part.md".into(), "a new line\u{1b}[2J\n".into());
         for title in ["One", "Two"] {
@@ -199,7 +213,11 @@ mod tests {
         }
         let text = first_message(&task).unwrap();
         assert!(text.contains("Two: the person wrote: keep it short") && text.contains("This is a fresh attempt"));
-        assert_eq!(text.matches("+ a new line").count(), 1, "the last one's changes in full");
+        assert_eq!(
+            text.matches("+ a new line").count(),
+            1,
+            "the last one's changes in full"
+        );
         assert!(!text.contains('\u{1b}'));
         task.continuation = true;
         let text = first_message(&task).unwrap();

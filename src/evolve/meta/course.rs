@@ -116,7 +116,10 @@ impl Course {
     /// What the model is told about its budget, each thing once.
     pub(super) fn warning(&mut self) -> Option<String> {
         let tokens = self.tokens();
-        let passed = WARNINGS.iter().filter(|share| tokens * 100 >= self.budget * **share).count();
+        let passed = WARNINGS
+            .iter()
+            .filter(|share| tokens * 100 >= self.budget * **share)
+            .count();
         if passed <= self.warned {
             return None;
         }
@@ -183,7 +186,10 @@ mod tests {
     #[test]
     fn nothing_goes_on_for_ever() {
         let mut course = course(u64::MAX / 200);
-        assert_eq!((0..4).map(|_| course.refused()).collect::<Vec<_>>(), [true, true, true, false]);
+        assert_eq!(
+            (0..4).map(|_| course.refused()).collect::<Vec<_>>(),
+            [true, true, true, false]
+        );
         for _ in 0..ROUNDS {
             course.next(1).unwrap();
         }

@@ -21,7 +21,12 @@ pub(super) fn list_scaffold_files(bench: &mut Bench<'_>, _: &Args<'_>) -> Told {
             Some(old) if old != text => ", changed",
             Some(_) => "",
         };
-        let _ = writeln!(out, "{path}: {} lines, {} bytes{state}", text.lines().count(), text.len());
+        let _ = writeln!(
+            out,
+            "{path}: {} lines, {} bytes{state}",
+            text.lines().count(),
+            text.len()
+        );
     }
     for path in parent.keys().filter(|path| !bench.files.contains_key(*path)) {
         let _ = writeln!(out, "{path}: deleted");
@@ -50,9 +55,16 @@ pub(super) fn write_file(bench: &mut Bench<'_>, args: &Args<'_>) -> Told {
     let path = plain_path(args.text("path")?)?;
     let text = args.text("content")?;
     if text.len() > FILE_BYTES {
-        return Err(format!("`{path}` has {} bytes; a file may have {FILE_BYTES}. Nothing was written.", text.len()).into());
+        return Err(format!(
+            "`{path}` has {} bytes; a file may have {FILE_BYTES}. Nothing was written.",
+            text.len()
+        )
+        .into());
     }
-    if let Some(bad) = text.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\t' | '\r')) {
+    if let Some(bad) = text
+        .chars()
+        .find(|c| c.is_control() && !matches!(c, '\n' | '\t' | '\r'))
+    {
         return Err(format!(
             "`{path}` holds the control character U+{:04X}; files are plain text. Nothing was written.",
             bad as u32
@@ -64,7 +76,11 @@ pub(super) fn write_file(bench: &mut Bench<'_>, args: &Args<'_>) -> Told {
     Ok(match before {
         None => format!("{path} is new: {} lines.", text.lines().count()),
         Some(old) if old == text => format!("{path} is as it was."),
-        Some(old) => format!("{path} is replaced: {} lines, {} before.", text.lines().count(), old.lines().count()),
+        Some(old) => format!(
+            "{path} is replaced: {} lines, {} before.",
+            text.lines().count(),
+            old.lines().count()
+        ),
     })
 }
 
@@ -107,5 +123,7 @@ pub(super) fn check(bench: &mut Bench<'_>, _: &Args<'_>) -> Told {
 
 /// Puts what changed and why into the draft.
 pub(super) fn set_method(bench: &mut Bench<'_>, method: &str) {
-    bench.files.insert(METHOD.to_owned(), format!("{}\n", method.trim_end()));
+    bench
+        .files
+        .insert(METHOD.to_owned(), format!("{}\n", method.trim_end()));
 }

@@ -308,14 +308,23 @@ impl Talk<'_> {
     }
 
     fn evidence(&self, item: &Map<String, Value>) -> Result<Evidence, String> {
-        let number = |name: &str| item.get(name).and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok());
+        let number = |name: &str| {
+            item.get(name)
+                .and_then(Value::as_u64)
+                .and_then(|n| u32::try_from(n).ok())
+        };
         let (Some(episode), Some(step)) = (number("episode"), number("step")) else {
             return Err("Each piece of evidence needs an `episode` and a `step`, both numbers.".to_owned());
         };
         let run = self.bench.run(number("run"))?;
-        let last = run.reader.last_step(EpisodeNo(episode)).map_err(|error| error.to_string())?;
+        let last = run
+            .reader
+            .last_step(EpisodeNo(episode))
+            .map_err(|error| error.to_string())?;
         if last.is_none_or(|last| last < StepNo(step)) {
-            return Err(format!("Evidence names step {step} of episode {episode}, which the run does not have."));
+            return Err(format!(
+                "Evidence names step {step} of episode {episode}, which the run does not have."
+            ));
         }
         let note = item.get("note").and_then(Value::as_str).unwrap_or_default();
         Ok(Evidence {
@@ -398,10 +407,11 @@ mod tests {
         };
         let mut messages: Vec<ToolMessage> = (0..4).map(result).collect();
         assert!(shorten(&mut messages));
-        let long = |message: &ToolMessage| {
-            matches!(message, ToolMessage::Results { results } if results[0].text.len() == 1_000)
-        };
-        assert_eq!(messages.iter().map(long).collect::<Vec<_>>(), [false, false, true, true]);
+        let long = |message: &ToolMessage| matches!(message, ToolMessage::Results { results } if results[0].text.len() == 1_000);
+        assert_eq!(
+            messages.iter().map(long).collect::<Vec<_>>(),
+            [false, false, true, true]
+        );
         assert!(!shorten(&mut messages), "what is left is needed");
     }
 

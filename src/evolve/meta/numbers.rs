@@ -13,8 +13,11 @@ type Told = Result<String, Fault>;
 
 pub(super) fn metrics(bench: &mut Bench<'_>, args: &Args<'_>) -> Told {
     let analysis = analysed(bench, args)?;
-    serde_json::to_string_pretty(&analysis.metrics)
-        .map_err(|error| Fault::Fatal(ReviserError::Other(format!("the metrics could not be written: {error}"))))
+    serde_json::to_string_pretty(&analysis.metrics).map_err(|error| {
+        Fault::Fatal(ReviserError::Other(format!(
+            "the metrics could not be written: {error}"
+        )))
+    })
 }
 
 pub(super) fn findings(bench: &mut Bench<'_>, args: &Args<'_>) -> Told {
@@ -32,8 +35,16 @@ pub(super) fn findings(bench: &mut Bench<'_>, args: &Args<'_>) -> Told {
             finding.severity.word(),
             finding.title,
             finding.detail,
-            if finding.files.is_empty() { "-".to_owned() } else { finding.files.join(", ") },
-            if places.is_empty() { "-".to_owned() } else { places.join(" ") },
+            if finding.files.is_empty() {
+                "-".to_owned()
+            } else {
+                finding.files.join(", ")
+            },
+            if places.is_empty() {
+                "-".to_owned()
+            } else {
+                places.join(" ")
+            },
             finding.advice
         );
     }

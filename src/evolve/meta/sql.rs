@@ -64,6 +64,7 @@ pub(super) struct Tables {
     conn: Connection,
     watch: Arc<std::sync::Mutex<Watch>>,
     late: Arc<AtomicBool>,
+    time: Duration,
     /// What is not in them.
     left_out: Option<String>,
 }
@@ -85,15 +86,14 @@ impl Tables {
     /// Fills the tables from runs.
     fn of(runs: &[Run], cancel: &Cancel) -> Result<Self, Fault> {
         let failed = |error: rusqlite::Error| {
-            Fault::Fatal(ReviserError::Other(format!("the tables for SQL could not be made: {error}")))
+            Fault::Fatal(ReviserError::Other(format!(
+                "the tables for SQL could not be made: {error}"
+            )))
         };
         let conn = Connection::open_in_memory().map_err(failed)?;
         conn.execute_batch(SCHEMA).map_err(failed)?;
         conn.execute_batch("BEGIN").map_err(failed)?;
-        let mut filler = Filler {
-            conn: &conn,
-            bytes: 0,
-        };
+        let mut filler = Filler { conn: &conn, bytes: 0 };
         let mut left_out = None;
         'runs: for (n, run) in (0_u32..).zip(runs) {
             for summary in run.reader.episodes()? {
@@ -148,6 +148,7 @@ impl Tables {
             conn,
             watch,
             late,
+            time: TIME,
             left_out,
         })
     }
@@ -155,7 +156,7 @@ impl Tables {
     /// Runs a query; the rows as lines with ` | ` between the columns.
     fn query(&self, sql: &str) -> Result<String, String> {
         if let Ok(mut watch) = self.watch.lock() {
-            watch.until = Some(Instant::now() + TIME);
+            watch.until = Some(Instant::now() + self.time);
         }
         self.late.store(false, Ordering::Relaxed);
         let result = self.rows(sql);
@@ -166,7 +167,7 @@ impl Tables {
             if self.late.load(Ordering::Relaxed) {
                 return format!(
                     "The query took longer than {} seconds and was broken off; ask for less.",
-                    TIME.as_secs()
+                    self.time.as_secs_f64()
                 );
             }
             match error.sqlite_error_code() {
@@ -189,7 +190,7 @@ impl Tables {
         if !statement.readonly() {
             return Ok("Only reading is allowed: one SELECT over the tables. Nothing was done.".to_owned());
         }
-        let names: Vec<String> = statement.column_names().iter().map(|name| (*name).to_owned()).collect();
+        let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let mut out = format!("{}\n", names.join(" | "));
         let mut rows = statement.query([])?;
         let mut count = 0;
@@ -401,7 +402,16 @@ impl Filler<'_> {
             };
             self.put(
                 "INSERT INTO changes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-                params![run, episode, step, n, change.path, kind, change.bytes_written() as i64, text],
+                params![
+                    run,
+                    episode,
+                    step,
+                    n,
+                    change.path,
+                    kind,
+                    change.bytes_written() as i64,
+                    text
+                ],
                 text.len(),
             )?;
         }
@@ -431,7 +441,6 @@ fn note(body: &Body) -> Option<(&'static str, String)> {
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -455,10 +464,16 @@ mod tests {
         );
         let counted = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 3) SELECT sum(x) FROM n";
         assert!(tables.query(counted).unwrap().ends_with("6\n"));
-        assert!(tables.query("SELECT * FROM notes WHERE step > 7").unwrap().contains("(no rows)"));
+        assert!(
+            tables
+                .query("SELECT * FROM notes WHERE step > 7")
+                .unwrap()
+                .contains("(no rows)")
+        );
         assert!(tables.query("SELECT 1 -- only this").unwrap().ends_with("1\n"));
         assert!(tables.query("SELEC").unwrap_err().contains("does not work"));
-        assert!(tables.query("SELECT nothing FROM notes").unwrap_err().contains("no such column"));
+        let told = tables.query("SELECT nobody FROM notes").unwrap_err();
+        assert!(told.contains("no such column"), "{told}");
     }
 
     #[test]
@@ -482,7 +497,10 @@ mod tests {
             "WITH x AS (SELECT 1) DELETE FROM notes",
         ] {
             let told = tables.query(query).unwrap_or_else(|told| told);
-            assert!(told.contains("Only reading is allowed") || told.contains("does not work"), "{query}: {told}");
+            assert!(
+                told.contains("Only reading is allowed") || told.contains("does not work"),
+                "{query}: {told}"
+            );
         }
         let two = tables.query("SELECT 1; DELETE FROM notes").unwrap_or_else(|told| told);
         assert!(two.contains("Only"), "{two}");
@@ -492,17 +510,29 @@ mod tests {
 
     #[test]
     fn what_does_not_end_or_is_huge_is_broken_off() {
-        let tables = tables();
+        let mut tables = tables();
+        tables.time = Duration::from_millis(300);
         let endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT";
         let began = Instant::now();
         let told = tables.query(&format!("{endless} sum(x) FROM n")).unwrap_err();
-        assert!(told.contains("longer than 5 seconds"), "{told}");
-        assert!(began.elapsed() < TIME * 2);
+        assert!(told.contains("longer than 0.3 seconds"), "{told}");
+        assert!(began.elapsed() < TIME);
         // Rows that come one by one end with the result.
         let told = tables.query(&format!("{endless} x FROM n")).unwrap();
         assert!(told.contains("500 are shown"), "{told}");
-        assert!(tables.query("SELECT zeroblob(1000000000)").unwrap_err().contains("too big"));
-        let wide = tables.query("SELECT printf('%.3000c', 'x') FROM notes, notes, notes, notes, notes").unwrap();
-        assert!(wide.len() < RESULT_BYTES + 2_000 && wide.contains("1500 more bytes"), "{}", wide.len());
+        assert!(
+            tables
+                .query("SELECT zeroblob(1000000000)")
+                .unwrap_err()
+                .contains("too big")
+        );
+        let wide = tables
+            .query("SELECT printf('%.3000c', 'x') FROM notes, notes, notes, notes, notes")
+            .unwrap();
+        assert!(
+            wide.len() < RESULT_BYTES + 2_000 && wide.contains("1500 more bytes"),
+            "{}",
+            wide.len()
+        );
     }
 }

@@ -64,7 +64,10 @@ pub(super) fn specs() -> Vec<ToolSpec> {
         description: about.to_owned(),
         schema: schema(args),
     };
-    let mut specs: Vec<ToolSpec> = TOOLS.iter().map(|tool| spec(tool.name, tool.about, tool.args)).collect();
+    let mut specs: Vec<ToolSpec> = TOOLS
+        .iter()
+        .map(|tool| spec(tool.name, tool.about, tool.args))
+        .collect();
     specs.push(spec(
         FINISH,
         "Hands your draft in as the revision. It is checked; when something is wrong you are told, and may mend it.",
@@ -77,7 +80,10 @@ pub(super) fn specs() -> Vec<ToolSpec> {
 pub(super) fn call(bench: &mut Bench<'_>, name: &str, arguments: &Value) -> Result<String, Fault> {
     let Some(tool) = TOOLS.iter().find(|tool| tool.name == name) else {
         let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).chain([FINISH]).collect();
-        return Err(Fault::Told(format!("There is no tool `{name}`; there are: {}.", names.join(", "))));
+        return Err(Fault::Told(format!(
+            "There is no tool `{name}`; there are: {}.",
+            names.join(", ")
+        )));
     };
     (tool.run)(bench, &Args::read(arguments, tool.args)?)
 }

@@ -45,7 +45,11 @@ pub(super) fn list_runs(bench: &mut Bench<'_>, _: &Args<'_>) -> Told {
 
 fn actions(run: &Run) -> String {
     let actions = &run.reader.meta().world.actions;
-    actions.iter().map(|action| action.0.as_str()).collect::<Vec<_>>().join(", ")
+    actions
+        .iter()
+        .map(|action| action.0.as_str())
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 pub(super) fn list_episodes(bench: &mut Bench<'_>, args: &Args<'_>) -> Told {
@@ -68,7 +72,11 @@ pub(super) fn list_episodes(bench: &mut Bench<'_>, args: &Args<'_>) -> Told {
         let marks = run.reader.timeline(episode.episode, StepNo(0))?;
         let rewarded: Vec<_> = marks.iter().filter(|mark| mark.reward != 0.0).collect();
         for mark in rewarded.iter().take(REWARDS) {
-            let _ = writeln!(out, "  step {}: reward {:+.2} after {}", mark.step, mark.reward, mark.action);
+            let _ = writeln!(
+                out,
+                "  step {}: reward {:+.2} after {}",
+                mark.step, mark.reward, mark.action
+            );
         }
         if rewarded.len() > REWARDS {
             let _ = writeln!(out, "  and {} more steps with a reward", rewarded.len() - REWARDS);
@@ -108,7 +116,12 @@ pub(super) fn read_steps(bench: &mut Bench<'_>, args: &Args<'_>) -> Told {
         shown = record.step.0;
     }
     if shown < to {
-        let _ = writeln!(out, "[steps {} to {to} are not shown: ask for them from {}]", shown + 1, shown + 1);
+        let _ = writeln!(
+            out,
+            "[steps {} to {to} are not shown: ask for them from {}]",
+            shown + 1,
+            shown + 1
+        );
     }
     Ok(out)
 }
@@ -116,10 +129,22 @@ pub(super) fn read_steps(bench: &mut Bench<'_>, args: &Args<'_>) -> Told {
 fn in_short(record: &StepRecord) -> String {
     let mut out = format!("{}:", record.step);
     if let Some((_, action, _, by)) = record.action() {
-        let _ = write!(out, " {action}{}", if by == ActionBy::Model { "" } else { " (not the model's choice)" });
+        let _ = write!(
+            out,
+            " {action}{}",
+            if by == ActionBy::Model {
+                ""
+            } else {
+                " (not the model's choice)"
+            }
+        );
     }
     if let Some(outcome) = record.outcome() {
-        let _ = write!(out, " | reward {:.2}, progression {:.4}", outcome.reward, outcome.progression);
+        let _ = write!(
+            out,
+            " | reward {:.2}, progression {:.4}",
+            outcome.reward, outcome.progression
+        );
         if outcome.terminated {
             out.push_str(", THE END");
         }
@@ -138,7 +163,12 @@ fn in_short(record: &StepRecord) -> String {
 fn in_full(record: &StepRecord) -> String {
     let mut out = format!("## step {}\n", record.step);
     if let Some(frame) = record.frame() {
-        let _ = writeln!(out, "observation:\n{}\n{}", frame.long.trim_end(), frame.short.trim_end());
+        let _ = writeln!(
+            out,
+            "observation:\n{}\n{}",
+            frame.long.trim_end(),
+            frame.short.trim_end()
+        );
     }
     for turn in record.turns() {
         let _ = writeln!(
@@ -155,12 +185,20 @@ fn in_full(record: &StepRecord) -> String {
         for op in record.ops().filter(own) {
             let _ = writeln!(out, "  -> {}", op_line(op));
             if !op.outcome.text.trim().is_empty() {
-                let _ = writeln!(out, "     {}", cut(op.outcome.text.trim(), OP_BYTES, "").replace('\n', "\n     "));
+                let _ = writeln!(
+                    out,
+                    "     {}",
+                    cut(op.outcome.text.trim(), OP_BYTES, "").replace('\n', "\n     ")
+                );
             }
         }
     }
     for op in record.ops().filter(|op| op.by != Author::Model) {
-        let by = if op.by == Author::Human { "a person" } else { "the scaffold" };
+        let by = if op.by == Author::Human {
+            "a person"
+        } else {
+            "the scaffold"
+        };
         let _ = writeln!(out, "by {by} after {}: {}", op.phase.word(), op_line(op));
     }
     if let Some((raw, action, repaired, by)) = record.action() {
@@ -217,7 +255,11 @@ pub(super) fn read_prompt(bench: &mut Bench<'_>, args: &Args<'_>) -> Told {
             "Step {} has no {} turn {number}; it has {}.",
             record.step,
             phase.word(),
-            if there.is_empty() { "none".to_owned() } else { there.join(", ") }
+            if there.is_empty() {
+                "none".to_owned()
+            } else {
+                there.join(", ")
+            }
         )
         .into());
     };
@@ -253,7 +295,11 @@ pub(super) fn read_memory_file(bench: &mut Bench<'_>, args: &Args<'_>) -> Told {
     let path = args.text("path")?;
     let Some(file) = state.files.get(path) else {
         let there: Vec<&str> = state.files.keys().map(String::as_str).collect();
-        return Err(format!("At step {step} there is no file `{path}`; there are: {}.", there.join(", ")).into());
+        return Err(format!(
+            "At step {step} there is no file `{path}`; there are: {}.",
+            there.join(", ")
+        )
+        .into());
     };
     match file.text.is_empty() {
         true => Ok("(the file is empty)".to_owned()),
@@ -299,10 +345,17 @@ pub(super) fn search(bench: &mut Bench<'_>, args: &Args<'_>) -> Told {
     let hits = run.reader.search(text, bench.cancel, &mut |_| {})?;
     let mut out = format!("{} places\n", hits.len());
     for hit in hits.iter().take(HITS) {
-        let _ = writeln!(out, "episode {} step {} {}: {}", hit.episode, hit.step, hit.place, hit.excerpt);
+        let _ = writeln!(
+            out,
+            "episode {} step {} {}: {}",
+            hit.episode, hit.step, hit.place, hit.excerpt
+        );
     }
     if hits.len() > HITS {
-        let _ = writeln!(out, "[the first {HITS} are shown; search for something rarer, or use sql]");
+        let _ = writeln!(
+            out,
+            "[the first {HITS} are shown; search for something rarer, or use sql]"
+        );
     }
     Ok(out)
 }

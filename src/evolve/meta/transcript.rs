@@ -23,9 +23,12 @@ pub(super) struct Transcript {
 impl Transcript {
     /// A new file in a folder: `meta-1.jsonl`, or the next that is free.
     pub(super) fn begin(folder: &Path, spec: &str, system: &str) -> Result<Self, ReviserError> {
-        let (path, file) = fresh(folder, "meta", |path| {
-            OpenOptions::new().append(true).create_new(true).open(path)
-        }, ".jsonl")?;
+        let (path, file) = fresh(
+            folder,
+            "meta",
+            |path| OpenOptions::new().append(true).create_new(true).open(path),
+            ".jsonl",
+        )?;
         let mut transcript = Self { path, file };
         transcript.line(&json!({ "from": "system", "spec": spec, "text": system }))?;
         Ok(transcript)

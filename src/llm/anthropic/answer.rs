@@ -233,7 +233,9 @@ mod tests {
         let mut gathered = Gathered::default();
         let mut told = String::new();
         for event in events {
-            gathered.take(&event.to_string(), &mut |text| told.push_str(&text)).unwrap();
+            gathered
+                .take(&event.to_string(), &mut |text| told.push_str(&text))
+                .unwrap();
         }
         (gathered, told)
     }
@@ -274,13 +276,22 @@ mod tests {
         assert!(gathered.finished() && gathered.began());
         assert_eq!(gathered.end(), End::Over);
         let answer = gathered.finish(None);
-        assert_eq!((answer.text.as_str(), told.as_str()), ("I look first.", "I look first."));
+        assert_eq!(
+            (answer.text.as_str(), told.as_str()),
+            ("I look first.", "I look first.")
+        );
         assert_eq!(answer.calls[0].arguments, json!({"step": 3}));
-        assert_eq!((answer.calls[1].id.as_str(), &answer.calls[1].arguments), ("t2", &json!({})));
+        assert_eq!(
+            (answer.calls[1].id.as_str(), &answer.calls[1].arguments),
+            ("t2", &json!({}))
+        );
         let usage = answer.usage;
         assert_eq!((usage.prompt, usage.cached, usage.completion), (100, 70, 40));
         let raw = answer.raw.unwrap();
-        assert_eq!(raw[0], json!({"type": "thinking", "thinking": "hm", "signature": "sig"}));
+        assert_eq!(
+            raw[0],
+            json!({"type": "thinking", "thinking": "hm", "signature": "sig"})
+        );
         assert_eq!(raw[2]["input"], json!({"step": 3}));
     }
 
@@ -317,16 +328,25 @@ mod tests {
     fn what_is_cut_in_a_call_is_told_as_it_is() {
         let (gathered, _) = gather(&[
             start(0, json!({"type": "text", "text": ""})),
-            start(1, json!({"type": "tool_use", "id": "t", "name": "write_file", "input": {}})),
-            delta(1, json!({"type": "input_json_delta", "partial_json": "{\"path\": \"pro"})),
+            start(
+                1,
+                json!({"type": "tool_use", "id": "t", "name": "write_file", "input": {}}),
+            ),
+            delta(
+                1,
+                json!({"type": "input_json_delta", "partial_json": "{\"path\": \"pro"}),
+            ),
             stop("max_tokens"),
         ]);
         let answer = gathered.finish(None);
         assert!(answer.cut);
         assert_eq!(answer.calls[0].arguments, json!("{\"path\": \"pro"));
         // The empty text is left out, the input is an object.
-        assert_eq!(answer.raw.unwrap(), json!([{"type": "tool_use", "id": "t", "name": "write_file",
-            "input": {"invalid": "{\"path\": \"pro"}}]));
+        assert_eq!(
+            answer.raw.unwrap(),
+            json!([{"type": "tool_use", "id": "t", "name": "write_file",
+            "input": {"invalid": "{\"path\": \"pro"}}])
+        );
     }
 
     #[test]

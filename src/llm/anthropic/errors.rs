@@ -18,10 +18,17 @@ pub(super) fn refusal(status: u16, body: &str, wait: Option<Duration>, key: Opti
     let kind = value["error"]["type"].as_str().unwrap_or_default();
     let said = match &value["error"] {
         Value::String(text) => text.as_str(),
-        error => error["message"].as_str().or(value["message"].as_str()).unwrap_or_default(),
+        error => error["message"]
+            .as_str()
+            .or(value["message"].as_str())
+            .unwrap_or_default(),
     };
     // A body of another form is quoted as it is.
-    let said = if said.is_empty() { value.as_str().unwrap_or_default() } else { said };
+    let said = if said.is_empty() {
+        value.as_str().unwrap_or_default()
+    } else {
+        said
+    };
     let status = of_kind(kind).unwrap_or(status);
     let words = match tidy(said, key) {
         none if none.is_empty() => format!("HTTP {status}"),
@@ -34,7 +41,10 @@ pub(super) fn refusal(status: u16, body: &str, wait: Option<Duration>, key: Opti
         400 => too_long(said, &words).unwrap_or_else(|| Failure::lasting(words)),
         401 => Failure::lasting(match key {
             Some(_) => format!("it refuses the key ({words}); check {}", DIALECT.keys()),
-            None => format!("it wants a key ({words}); set {} (it is never recorded)", DIALECT.keys()),
+            None => format!(
+                "it wants a key ({words}); set {} (it is never recorded)",
+                DIALECT.keys()
+            ),
         }),
         403 => Failure::lasting(format!(
             "it does not allow this ({words}); check what the key in {} may use",
@@ -130,12 +140,20 @@ mod tests {
                 other => panic!("{status}: {other:?}"),
             }
         }
-        for (status, kind) in [(429, "rate_limit_error"), (500, "api_error"), (529, "overloaded_error"), (503, "")] {
+        for (status, kind) in [
+            (429, "rate_limit_error"),
+            (500, "api_error"),
+            (529, "overloaded_error"),
+            (503, ""),
+        ] {
             let wait = Some(Duration::from_secs(3));
             let failure = refusal(status, &body(kind, "later"), wait, None);
             assert!(matches!(failure, Failure::Passing { wait: Some(_), .. }), "{status}");
         }
-        let poor = body("invalid_request_error", "Your credit balance is too low to access the API");
+        let poor = body(
+            "invalid_request_error",
+            "Your credit balance is too low to access the API",
+        );
         assert!(matches!(refusal(400, &poor, None, None), Failure::Lasting { message } if message.contains("bills")));
     }
 
@@ -149,7 +167,10 @@ mod tests {
     #[test]
     fn what_does_not_fit_gives_its_numbers() {
         for (said, numbers) in [
-            ("prompt is too long: 212345 tokens > 200000 maximum", (Some(212_345), Some(200_000))),
+            (
+                "prompt is too long: 212345 tokens > 200000 maximum",
+                (Some(212_345), Some(200_000)),
+            ),
             (
                 "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length",
                 (Some(188_240), Some(200_000)),
@@ -169,7 +190,12 @@ mod tests {
     #[test]
     fn keys_and_control_characters_stay_out() {
         let key = Secret::new("sk-secret");
-        let failure = refusal(401, &body("authentication_error", "invalid sk-secret \u{1b}[2J"), None, Some(&key));
+        let failure = refusal(
+            401,
+            &body("authentication_error", "invalid sk-secret \u{1b}[2J"),
+            None,
+            Some(&key),
+        );
         assert!(!failure.message().contains("sk-secret") && !failure.message().contains('\u{1b}'));
         let failure = refusal(502, "<html>Bad gateway</html>", None, None);
         assert!(failure.message().contains("Bad gateway"));

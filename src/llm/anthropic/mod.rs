@@ -18,7 +18,9 @@ use std::time::Instant;
 
 use self::answer::{End, Gathered};
 use super::http::Runtime;
-use super::remote::{Address, Dialect, Failure, Limits, Line, RemoteOptions, Settings, Tries, name, name_only, receive};
+use super::remote::{
+    Address, Dialect, Failure, Limits, Line, RemoteOptions, Settings, Tries, name, name_only, receive,
+};
 use super::{LlmError, ToolAnswer, ToolModel, ToolRequest};
 use crate::jobs::Cancel;
 
@@ -73,12 +75,11 @@ impl AnthropicModel {
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, LlmError> {
         let failed = |message: String| DIALECT.failed(message, false);
-        let address = Address::parse(spec, variable(DIALECT.base).as_deref(), &DIALECT).map_err(|hint| {
-            LlmError::Unknown {
+        let address =
+            Address::parse(spec, variable(DIALECT.base).as_deref(), &DIALECT).map_err(|hint| LlmError::Unknown {
                 name: format!("{BACKEND}:{}", name_only(spec)),
                 hint,
-            }
-        })?;
+            })?;
         let settings = Settings::settle(options, &DIALECT, variable);
         if settings.key.is_none() && address.base.as_str().starts_with(DIALECT.usual) {
             return Err(failed(format!(
@@ -113,9 +114,11 @@ impl ToolModel for AnthropicModel {
     ) -> Result<ToolAnswer, LlmError> {
         let server = Arc::clone(&self.server);
         let request = request.clone();
-        let result = self.runtime.run(cancel, &mut |text: String| sink(&text), |teller| async move {
-            server.answer(&request, &mut |text| teller.tell(text)).await
-        });
+        let result = self
+            .runtime
+            .run(cancel, &mut |text: String| sink(&text), |teller| async move {
+                server.answer(&request, &mut |text| teller.tell(text)).await
+            });
         result.map_err(|why| why.error(&DIALECT))?
     }
 }
@@ -170,7 +173,10 @@ impl Server {
                     tell(format!("\n[{message}; asked again]\n"));
                 }
                 Failure::TooLong {
-                    prompt, window, message, ..
+                    prompt,
+                    window,
+                    message,
+                    ..
                 } => {
                     let room = window.map(|window| window.saturating_sub(prompt.unwrap_or(0)));
                     match (room, window) {
@@ -190,11 +196,7 @@ impl Server {
         }
     }
 
-    async fn once(
-        &self,
-        body: &serde_json::Value,
-        tell: &mut (dyn FnMut(String) + Send),
-    ) -> Result<Gathered, Failure> {
+    async fn once(&self, body: &serde_json::Value, tell: &mut (dyn FnMut(String) + Send)) -> Result<Gathered, Failure> {
         let line = &self.line;
         let began = Instant::now();
         let incoming = line

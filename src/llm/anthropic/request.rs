@@ -88,9 +88,9 @@ fn said(text: &str, calls: &[ToolCall], raw: Option<&Value>) -> Value {
     if !text.trim().is_empty() || calls.is_empty() {
         blocks.push(text_block(text));
     }
-    blocks.extend(calls.iter().map(|call| {
-        json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": object_of(&call.arguments) })
-    }));
+    blocks.extend(calls.iter().map(
+        |call| json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": object_of(&call.arguments) }),
+    ));
     json!({ "role": "assistant", "content": blocks })
 }
 
@@ -143,7 +143,10 @@ mod tests {
         let body = body("claude", &request(), None, 100);
         assert_eq!((&body["model"], &body["max_tokens"]), (&json!("claude"), &json!(100)));
         let messages = body["messages"].as_array().unwrap();
-        let roles: Vec<_> = messages.iter().map(|message| message["role"].as_str().unwrap()).collect();
+        let roles: Vec<_> = messages
+            .iter()
+            .map(|message| message["role"].as_str().unwrap())
+            .collect();
         assert_eq!(roles, ["user", "assistant", "user", "assistant", "user"]);
         // No empty text, input always an object, one result a call.
         assert_eq!(messages[1]["content"].as_array().unwrap().len(), 2);

@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 
 use super::thinking;
 use crate::llm::ChatRequest;
-use crate::llm::remote::Field;
 use crate::llm::decoding::template::{ChatTemplate, SpecialTexts, prompt_text};
+use crate::llm::remote::Field;
 use crate::types::{ChatRole, Message};
 
 /// What answers at the other end, as far as it matters.
@@ -73,7 +73,12 @@ pub(super) fn body(model: &str, request: &ChatRequest, kind: Kind, refused: &Ref
         .collect();
     body.insert("messages".into(), messages.into());
     let sampling = &request.sampling;
-    let streams = limits(&mut body, kind, refused, most.unwrap_or(sampling.max_tokens).min(sampling.max_tokens));
+    let streams = limits(
+        &mut body,
+        kind,
+        refused,
+        most.unwrap_or(sampling.max_tokens).min(sampling.max_tokens),
+    );
     let mut set = |field: Field, value: Value| set(&mut body, refused, field, value);
     set(Field::Temperature, number(sampling.temperature));
     set(Field::TopP, number(sampling.top_p));

@@ -13,7 +13,7 @@ use super::request::{self, Refused};
 use super::{BACKEND, DIALECT, OpenAiModel, no_result};
 use crate::jobs::Cancel;
 use crate::llm::remote::{BadPiece, Failure, Gather, Limits, Tries, receive};
-use crate::llm::tools::{MOST_CALLS, LONGEST_ANSWER, arguments_of, object_of};
+use crate::llm::tools::{LONGEST_ANSWER, MOST_CALLS, arguments_of, object_of};
 use crate::llm::{self, LlmError, Secret, ToolAnswer, ToolCall, ToolMessage, ToolModel, ToolRequest};
 
 impl ToolModel for OpenAiModel {
@@ -30,9 +30,11 @@ impl ToolModel for OpenAiModel {
     ) -> Result<ToolAnswer, LlmError> {
         let server = Arc::clone(&self.server);
         let request = request.clone();
-        let result = self.runtime.run(cancel, &mut |text: String| sink(&text), |teller| async move {
-            server.answer(&request, &mut |text| teller.tell(text)).await
-        });
+        let result = self
+            .runtime
+            .run(cancel, &mut |text: String| sink(&text), |teller| async move {
+                server.answer(&request, &mut |text| teller.tell(text)).await
+            });
         result.map_err(no_result)?
     }
 }
@@ -123,7 +125,11 @@ impl Server {
         }
         let most = most.unwrap_or(request.max_tokens).min(request.max_tokens);
         request::limits(&mut body, self.about.kind, &self.refused, most);
-        if address.base.host_str().is_some_and(|host| host.ends_with("openrouter.ai")) {
+        if address
+            .base
+            .host_str()
+            .is_some_and(|host| host.ends_with("openrouter.ai"))
+        {
             // Only this one knows the field; it then tells what a call cost.
             body.insert("usage".into(), json!({ "include": true }));
         }
@@ -344,7 +350,9 @@ mod tests {
         let mut gathered = Gathered::default();
         let mut told = String::new();
         for piece in pieces {
-            gathered.take(&piece.to_string(), &mut |text| told.push_str(&text)).unwrap();
+            gathered
+                .take(&piece.to_string(), &mut |text| told.push_str(&text))
+                .unwrap();
         }
         let answer = gathered.finish();
         assert_eq!(told, answer.text);
@@ -365,18 +373,27 @@ mod tests {
             delta(json!({"content": "Let me", "reasoning_content": "hm"})),
             calls(json!([{"index": 0, "id": "a", "type": "function", "function": {"name": "read", "arguments": ""}}])),
             calls(json!([{"index": 0, "function": {"arguments": "{\"step\""}}])),
-            calls(json!([{"index": 1, "id": "b", "function": {"name": "list", "arguments": "{}"}},
-                         {"index": 0, "function": {"arguments": ": 7}"}}])),
+            calls(
+                json!([{"index": 1, "id": "b", "function": {"name": "list", "arguments": "{}"}},
+                         {"index": 0, "function": {"arguments": ": 7}"}}]),
+            ),
             json!({"choices": [{"delta": {}, "finish_reason": "tool_calls"}],
                    "usage": {"prompt_tokens": 50, "completion_tokens": 9, "cost": 0.25,
                              "prompt_tokens_details": {"cached_tokens": 40}}}),
         ]);
         assert_eq!(answer.text, "Let me");
-        let calls: Vec<_> = answer.calls.iter().map(|call| (call.id.as_str(), call.name.as_str())).collect();
+        let calls: Vec<_> = answer
+            .calls
+            .iter()
+            .map(|call| (call.id.as_str(), call.name.as_str()))
+            .collect();
         assert_eq!(calls, [("a", "read"), ("b", "list")]);
         assert_eq!(answer.calls[0].arguments, json!({"step": 7}));
         assert_eq!(answer.raw, Some(json!({"reasoning_content": "hm"})));
-        assert_eq!((answer.usage.prompt, answer.usage.cached, answer.usage.completion), (50, 40, 9));
+        assert_eq!(
+            (answer.usage.prompt, answer.usage.cached, answer.usage.completion),
+            (50, 40, 9)
+        );
         assert_eq!((answer.usage.dollars, answer.cut), (Some(0.25), false));
     }
 
@@ -390,7 +407,10 @@ mod tests {
         assert_eq!(answer.calls[0].arguments, json!({"a": 1}));
         assert_eq!(answer.calls[1].arguments, json!({"b": 2}));
         let answer = gather(&[calls(json!([{"index": 0, "function": {"name": "one"}}]))]);
-        assert_eq!((answer.calls[0].id.as_str(), &answer.calls[0].arguments), ("call_0", &json!({})));
+        assert_eq!(
+            (answer.calls[0].id.as_str(), &answer.calls[0].arguments),
+            ("call_0", &json!({}))
+        );
         let answer = gather(&[
             calls(json!([{"index": 0, "id": "x", "function": {"name": "one", "arguments": "{}"}}])),
             calls(json!([{"index": 0, "id": "y", "function": {"name": "two", "arguments": "{}"}}])),
@@ -414,7 +434,11 @@ mod tests {
 
     #[test]
     fn results_follow_their_calls() {
-        let call = ToolCall { id: "a".into(), name: "read".into(), arguments: json!({"n": 1}) };
+        let call = ToolCall {
+            id: "a".into(),
+            name: "read".into(),
+            arguments: json!({"n": 1}),
+        };
         let request = ToolRequest {
             system: "rules".into(),
             messages: vec![
@@ -425,7 +449,11 @@ mod tests {
                     raw: Some(json!({"reasoning_details": [1], "other": 2})),
                 },
                 ToolMessage::Results {
-                    results: vec![ToolResult { id: "a".into(), text: "there".into(), failed: false }],
+                    results: vec![ToolResult {
+                        id: "a".into(),
+                        text: "there".into(),
+                        failed: false,
+                    }],
                 },
             ],
             tools: Vec::new(),
@@ -433,8 +461,14 @@ mod tests {
         };
         let sent = messages(&request);
         assert_eq!(sent.len(), 4);
-        assert_eq!((&sent[2]["reasoning_details"], &sent[2]["other"]), (&json!([1]), &Value::Null));
-        assert_eq!(sent[3], json!({"role": "tool", "tool_call_id": "a", "content": "there"}));
+        assert_eq!(
+            (&sent[2]["reasoning_details"], &sent[2]["other"]),
+            (&json!([1]), &Value::Null)
+        );
+        assert_eq!(
+            sent[3],
+            json!({"role": "tool", "tool_call_id": "a", "content": "there"})
+        );
     }
 
     #[test]

@@ -26,7 +26,10 @@ impl Address {
             .min();
         let (model, base) = match at {
             Some(at) => (&text[..at], &text[at + 1..]),
-            None => (text, default.filter(|base| !base.trim().is_empty()).unwrap_or(dialect.usual)),
+            None => (
+                text,
+                default.filter(|base| !base.trim().is_empty()).unwrap_or(dialect.usual),
+            ),
         };
         let model = model.trim();
         if model.is_empty() || model.contains("://") {
@@ -144,7 +147,10 @@ mod tests {
             "m@http://h/v1?key=secret",
         ] {
             let error = Address::parse(text, None, &openai::DIALECT).unwrap_err();
-            assert!(error.contains(openai::DIALECT.form) && !error.contains("secret"), "{text}: {error}");
+            assert!(
+                error.contains(openai::DIALECT.form) && !error.contains("secret"),
+                "{text}: {error}"
+            );
         }
         let error = Address::parse("m", Some("ftp://h"), &openai::DIALECT).unwrap_err();
         assert!(error.contains("http"));
@@ -162,6 +168,9 @@ mod tests {
             assert_eq!(address.function("messages").as_str(), url, "{text}");
         }
         let error = Address::parse("m@http://user:secret@h", None, &anthropic::DIALECT).unwrap_err();
-        assert!(error.contains("ANTHROPIC_API_KEY") && !error.contains("secret"), "{error}");
+        assert!(
+            error.contains("ANTHROPIC_API_KEY") && !error.contains("secret"),
+            "{error}"
+        );
     }
 }

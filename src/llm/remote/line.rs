@@ -8,10 +8,10 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, 
 use reqwest::{Client, Response, Url};
 use serde_json::Value;
 
+use super::Dialect;
 use super::address::Address;
 use super::failure::{Failure, tidy};
 use super::options::Settings;
-use super::Dialect;
 use crate::llm::Secret;
 use crate::llm::{http, retry};
 
@@ -88,11 +88,7 @@ fn seconds(time: Duration) -> String {
 
 impl Line {
     /// Makes ready to speak to a server.
-    pub(in crate::llm) fn new(
-        address: Address,
-        settings: Settings,
-        dialect: &'static Dialect,
-    ) -> Result<Self, String> {
+    pub(in crate::llm) fn new(address: Address, settings: Settings, dialect: &'static Dialect) -> Result<Self, String> {
         let mut headers = HeaderMap::new();
         if let Some(key) = &settings.key {
             let (name, before) = dialect.key_header;
