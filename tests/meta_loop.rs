@@ -375,6 +375,7 @@ fn leads_to_a_revision(wire: Wire) {
     let told = outcome.told();
     for part in [
         "seed 42, 25 steps",
+        "\"unproductive_rate\"",
         "## step 4",
         "24:",
         "PROMPT\n",

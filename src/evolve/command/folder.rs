@@ -172,6 +172,12 @@ impl Folder {
     /// The files that the command left as its scaffold; an error lists what cannot be taken, by name.
     pub(super) fn files(&self) -> Result<Files, Vec<String>> {
         let root = self.0.join("output/scaffold");
+        for folder in ["output", "output/scaffold"] {
+            // A link here would lead the whole reading elsewhere.
+            if !std::fs::symlink_metadata(self.0.join(folder)).is_ok_and(|found| found.is_dir()) {
+                return Err(vec![format!("{folder} is no folder any more; put the scaffold's files there")]);
+            }
+        }
         let (mut files, mut wrong) = (Files::new(), Vec::new());
         let mut open = vec![PathBuf::new()];
         while let Some(folder) = open.pop() {
@@ -211,8 +217,9 @@ impl Folder {
     pub(super) fn words(&self) -> Result<Words, String> {
         const NAME: &str = "output/REVISION.md";
         let path = self.0.join(NAME);
-        let is_file = std::fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
-        if !is_file {
+        let plain = |path: &Path| std::fs::symlink_metadata(path).ok();
+        let inside = plain(&self.0.join("output")).is_some_and(|found| found.is_dir());
+        if !inside || !plain(&path).is_some_and(|found| found.is_file()) {
             return Err(format!(
                 "{NAME} is missing, or no plain file: write the title, the analysis and the method there"
             ));
@@ -410,6 +417,11 @@ mod tests {
             assert!(wrong.contains(name), "{name} in {wrong}");
         }
         #[cfg(unix)]
-        assert!(wrong.contains("out.md is a link"), "{wrong}");
+        {
+            assert!(wrong.contains("out.md is a link"), "{wrong}");
+            std::fs::rename(dir.path().join("output"), dir.path().join("away")).unwrap();
+            std::os::unix::fs::symlink(dir.path().join("away"), dir.path().join("output")).unwrap();
+            assert_eq!(folder.files().unwrap_err(), ["output is no folder any more; put the scaffold's files there"]);
+        }
     }
 }

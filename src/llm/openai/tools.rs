@@ -316,7 +316,7 @@ impl Gathered {
     }
 
     fn finish(self) -> ToolAnswer {
-        let completion = self.usage.completion.unwrap_or_else(|| (self.bytes / 4) as u32);
+        let completion = self.usage.completion.unwrap_or((self.bytes / 4) as u32);
         let calls = self.calls.into_iter().enumerate().map(|(at, call)| ToolCall {
             id: match call.id.is_empty() {
                 true => format!("call_{at}"),
