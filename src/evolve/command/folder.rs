@@ -175,7 +175,9 @@ impl Folder {
         for folder in ["output", "output/scaffold"] {
             // A link here would lead the whole reading elsewhere.
             if !std::fs::symlink_metadata(self.0.join(folder)).is_ok_and(|found| found.is_dir()) {
-                return Err(vec![format!("{folder} is no folder any more; put the scaffold's files there")]);
+                return Err(vec![format!(
+                    "{folder} is no folder any more; put the scaffold's files there"
+                )]);
             }
         }
         let (mut files, mut wrong) = (Files::new(), Vec::new());
@@ -421,7 +423,10 @@ mod tests {
             assert!(wrong.contains("out.md is a link"), "{wrong}");
             std::fs::rename(dir.path().join("output"), dir.path().join("away")).unwrap();
             std::os::unix::fs::symlink(dir.path().join("away"), dir.path().join("output")).unwrap();
-            assert_eq!(folder.files().unwrap_err(), ["output is no folder any more; put the scaffold's files there"]);
+            assert_eq!(
+                folder.files().unwrap_err(),
+                ["output is no folder any more; put the scaffold's files there"]
+            );
         }
     }
 }
