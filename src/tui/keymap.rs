@@ -55,6 +55,10 @@ pub(crate) enum Place {
     TakeOver,
     /// The same, with arrows that walk.
     Walk,
+    /// Lab.
+    Lab,
+    /// The dialog that starts an optimization.
+    Optimize,
     /// A question.
     Confirm,
 }
@@ -82,6 +86,8 @@ impl Place {
             Self::Line => "Text",
             Self::TakeOver => "Take over",
             Self::Walk => "Walking",
+            Self::Lab => "Lab",
+            Self::Optimize => "New optimization",
             Self::Confirm => "Question",
         }
     }
@@ -90,7 +96,7 @@ impl Place {
     pub(crate) fn types(self) -> bool {
         matches!(
             self,
-            Self::Picker | Self::Line | Self::Form | Self::TakeOver | Self::Walk
+            Self::Picker | Self::Line | Self::Form | Self::TakeOver | Self::Walk | Self::Optimize
         )
     }
 }
@@ -102,6 +108,8 @@ pub(crate) enum Screen {
     Runs,
     /// One run, live or replayed.
     Watch,
+    /// Scaffolds, gates, optimizations.
+    Lab,
 }
 
 /// A kind of event on the timeline.
@@ -195,6 +203,10 @@ pub(crate) enum Action {
     EraseAll,
     Yes,
     No,
+    Optimize,
+    StopOptimization,
+    ResumeOptimization,
+    ParentRun,
 }
 
 /// One row of the table.

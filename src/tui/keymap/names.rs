@@ -28,6 +28,8 @@ impl Place {
             Self::Line => "text",
             Self::TakeOver => "take-over",
             Self::Walk => "walking",
+            Self::Lab => "lab",
+            Self::Optimize => "new-optimization",
             Self::Confirm => "question",
         }
     }
@@ -52,6 +54,7 @@ impl Action {
             Self::Palette => "command",
             Self::Show(Screen::Runs) => "show-runs",
             Self::Show(Screen::Watch) => "show-watch",
+            Self::Show(Screen::Lab) => "show-lab",
             Self::Copy => "copy",
             Self::SaveScreen => "save-screen",
             Self::NextTheme => "next-theme",
@@ -119,6 +122,10 @@ impl Action {
             Self::EraseAll => "erase-all",
             Self::Yes => "yes",
             Self::No => "no",
+            Self::Optimize => "optimize",
+            Self::StopOptimization => "stop-optimization",
+            Self::ResumeOptimization => "resume-optimization",
+            Self::ParentRun => "parent-run",
         }
     }
 }

@@ -40,7 +40,11 @@ pub(crate) fn draw(state: &State, area: Rect, buf: &mut Buffer) {
 fn screens(state: &State, wide: bool) -> Line<'static> {
     let theme = &state.theme;
     let mut spans = vec![Span::styled(" automem ", theme.bold(Slot::Accent))];
-    for (screen, name) in [(Screen::Runs, "1 Runs"), (Screen::Watch, "2 Watch")] {
+    for (screen, name) in [
+        (Screen::Runs, "1 Runs"),
+        (Screen::Watch, "2 Watch"),
+        (Screen::Lab, "5 Lab"),
+    ] {
         let here = screen == state.screen;
         if !here && (!wide || (screen == Screen::Watch && !state.has_watch())) {
             continue;

@@ -3,6 +3,7 @@
 //! Owns the meaning of events and actions. What an effect does is the edge's business.
 
 mod filter;
+mod lab;
 mod memory;
 mod news;
 mod overlays;
@@ -98,6 +99,7 @@ pub(crate) fn act(state: &mut State, action: Action) -> Vec<Effect> {
     match state.screen {
         Screen::Runs => runs::act(state, action),
         Screen::Watch => watch::act(state, action),
+        Screen::Lab => lab::act(state, action),
     }
 }
 
@@ -127,6 +129,7 @@ fn everywhere(state: &mut State, action: Action) -> Option<Vec<Effect>> {
         Action::SaveScreen => {
             let text = match &state.watch {
                 Some(watch) if state.screen == Screen::Watch => format!("automem-step-{}.svg", watch.cursor),
+                _ if state.screen == Screen::Lab => "automem-lab.svg".to_owned(),
                 _ => "automem-runs.svg".to_owned(),
             };
             let purpose = LineFor::Save;
@@ -150,6 +153,9 @@ fn show(state: &mut State, screen: Screen) -> Vec<Effect> {
     state.screen = screen;
     if let Some(watch) = state.watch.as_mut().filter(|_| screen != Screen::Watch) {
         watch.playing = false;
+    }
+    if screen == Screen::Lab {
+        return lab::load(state);
     }
     if screen == Screen::Runs {
         state.home = Screen::Runs;
@@ -207,6 +213,13 @@ fn quit(state: &mut State) -> Vec<Effect> {
     if state.screen == Screen::Watch && state.home == Screen::Runs && state.live_here().is_none() {
         return show(state, Screen::Runs);
     }
+    if state.screen == Screen::Lab && state.home == Screen::Runs {
+        return show(state, Screen::Runs);
+    }
+    if state.lab.working.is_some() && !state.is_playing_a_run() {
+        push(state, Overlay::Confirm(Confirm::QuitWhileOptimizing));
+        return Vec::new();
+    }
     if state.is_playing_a_run() {
         push(state, Overlay::Confirm(Confirm::QuitWhileLive));
         // A resumed run has its memory from the record.
@@ -238,6 +251,10 @@ fn copy(state: &mut State) -> Vec<Effect> {
         (Some(Overlay::Inspector(inspector)), _) => Some(inspector.copy()),
         (Some(_), _) => None,
         (None, Screen::Runs) => state.runs.selected().map(|(entry, _)| entry.path.display().to_string()),
+        (None, Screen::Lab) => state
+            .lab
+            .selected_node()
+            .map(|node| format!("{}@{}", node.line, node.digest)),
         (None, Screen::Watch) => state.watch.as_ref().and_then(|watch| watch::copied(watch)),
     };
     match text {
