@@ -6,6 +6,8 @@
 Independent of the program's own code; Python's standard library only. Prints one JSON document.
 """
 
+import collections
+import functools
 import json
 import re
 import sys
@@ -30,6 +32,16 @@ def lines(text):
     return [line for line in (piece.strip(BLANK) for piece in text.split("\n")) if line]
 
 
+@functools.lru_cache(maxsize=64)
+def counted(text):
+    return collections.Counter(lines(text))
+
+
+@functools.lru_cache(maxsize=64)
+def meanings(text):
+    return {meaning(line) for line in counted(text)}
+
+
 def words(text):
     """Words with the characters beside them."""
     for found in WORD.finditer(text):
@@ -41,6 +53,7 @@ def words(text):
         yield word, text[start - 1:start] if start else "", text[end:end + 1]
 
 
+@functools.lru_cache(maxsize=None)
 def meaning(line):
     said = []
     first = True
@@ -147,7 +160,7 @@ class Episode:
             self.file(path)
 
     def copies(self, line):
-        return sum(lines(text).count(line) for text in self.files.values())
+        return sum(counted(text)[line] for text in self.files.values())
 
     def play(self, steps):
         """Steps in order: (number, events)."""
@@ -204,7 +217,7 @@ class Episode:
             self.add(name, turn[name])
         prompt = turn["prompt"]
         self.add("prompt_bytes", len(prompt.encode()))
-        standing = {line for text in self.files.values() for line in lines(text)}
+        standing = collections.ChainMap(*(counted(text) for text in self.files.values()))
         shown, others = [], []
         for line in lines(prompt):
             inside = re.fullmatch(r"(?:- |\* |[0-9]+: )(.*)", line)
@@ -274,20 +287,16 @@ class Episode:
         path = change["path"]
         old = self.files.get(path)
         new = applied(old or "", change["edit"])
-        was, now = lines(old or ""), lines(new or "")
-        known = {meaning(line) for line in was}
-        before = {line: self.copies(line) for line in set(was) | set(now)}
+        was, now = counted(old or ""), counted(new or "")
+        known = meanings(old or "")
+        gone, more = was - now, now - was
+        before = {line: self.copies(line) for line in gone}
         if new is None:
             self.files.pop(path)
         else:
             self.files[path] = new
-        came, left = list(now), list(was)
-        for line in list(left):
-            if line in came:
-                came.remove(line)
-                left.remove(line)
-        for line in set(left):
-            after = before[line] - left.count(line)
+        for line, count in gone.items():
+            after = before[line] - count
             if after == 0:
                 self.unread.pop(line, None)
                 self.own_since.pop(line, None)
@@ -298,6 +307,7 @@ class Episode:
                 keep = min(len(waiting), after)
                 fresh = fresh[:keep]
                 self.unread[line] = [step for step in waiting if step != number][: keep - len(fresh)] + fresh
+        came = list(more.elements())
         told = []
         for line in came:
             told.append((meaning(line), meaning(line) in known))

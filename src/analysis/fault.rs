@@ -431,3 +431,7 @@ fn shortened(text: &str) -> String {
         None => text.to_owned(),
     }
 }
+
+#[cfg(test)]
+#[path = "fault_tests.rs"]
+mod tests;

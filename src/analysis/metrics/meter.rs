@@ -568,3 +568,7 @@ fn plain(arg: &str) -> &str {
     }
     path
 }
+
+#[cfg(test)]
+#[path = "meter_tests.rs"]
+mod tests;
