@@ -3,23 +3,17 @@
 //! Owns who writes revisions ([`Reviser`]), the gate, the sequence of attempts, and the ledger. Decisions are
 //! [`crate::review`]'s. Must not know screens.
 
+mod candidate;
+mod command;
 pub mod gate;
 pub mod ledger;
+mod meta;
+mod open;
 mod reviser;
 pub mod rules;
 pub mod session;
 
+pub use command::{CommandOptions, CommandReviser};
+pub use meta::{MetaOptions, MetaReviser};
+pub use open::{ReviserOptions, open_reviser};
 pub use reviser::{Reviser, ReviserError, ReviserNews, Revision, Task, Tried};
-
-/// Opens a reviser by what a person wrote.
-///
-/// # Errors
-/// When there is none of that name.
-pub fn open_reviser(spec: &str) -> Result<Box<dyn Reviser>, ReviserError> {
-    match spec {
-        "rules" => Ok(Box::new(rules::RulesReviser::new())),
-        _ => Err(ReviserError::Other(format!(
-            "there is no reviser `{spec}`; give rules, anthropic:MODEL, openai:URL,MODEL, command:'...' or recorded:FILE"
-        ))),
-    }
-}

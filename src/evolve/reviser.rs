@@ -138,23 +138,3 @@ pub enum ReviserError {
     #[error("cancelled")]
     Cancelled,
 }
-
-/// Whether two sets of files differ in nothing but the manifest's name, version and parent.
-pub(super) fn is_same(one: &BTreeMap<String, String>, other: &BTreeMap<String, String>) -> bool {
-    let headless = |path: &str, text: &str| -> String {
-        if path != crate::scaffold::MANIFEST {
-            return text.to_owned();
-        }
-        let head = |line: &&str| {
-            let key = line.split_once('=').map_or("", |(key, _)| key.trim());
-            !matches!(key, "name" | "version" | "parent")
-        };
-        text.split_inclusive('\n').filter(head).collect()
-    };
-    one.len() == other.len()
-        && one.iter().all(|(path, text)| {
-            other
-                .get(path)
-                .is_some_and(|there| headless(path, text) == headless(path, there))
-        })
-}

@@ -13,7 +13,7 @@ use super::plan::ModelArgs;
 use crate::agent;
 use crate::config::{Settings, Workspace};
 use crate::evolve::session::{Log, META_TOKENS, Policy, Session, SessionError, Setup};
-use crate::evolve::{ReviserError, open_reviser};
+use crate::evolve::{Reviser, ReviserError, ReviserOptions, open_reviser};
 use crate::jobs::Cancel;
 use crate::scaffold::{Scaffold, line_of};
 use crate::types::Seeds;
@@ -146,7 +146,7 @@ fn begin(args: &Args, workspace: &Workspace, settings: &Settings, cancel: &Cance
         workers: args.workers.unwrap_or(run.workers),
         iterations: args.iterations,
         meta: args.meta.clone(),
-        meta_tokens: args.meta_tokens.unwrap_or(META_TOKENS),
+        meta_tokens: args.meta_tokens.unwrap_or(settings.meta.token_budget),
         model: args.model.clone().unwrap_or_else(|| run.model.clone()),
         threads: args.model_options.threads.or(run.threads),
         context: args.model_options.context.or(run.context),
@@ -157,7 +157,7 @@ fn begin(args: &Args, workspace: &Workspace, settings: &Settings, cancel: &Cance
         }),
     };
     setup.check(workspace)?;
-    let reviser = open(&setup)?;
+    let reviser = open(&setup, workspace, settings)?;
     let model = model(&setup, workspace, settings)?;
     Ok(Session::begin(workspace, &setup, model, reviser, cancel.clone())?)
 }
@@ -190,7 +190,7 @@ fn resume(
             )
         );
     }
-    let reviser = open(&setup)?;
+    let reviser = open(&setup, workspace, settings)?;
     let model = model(&setup, workspace, settings)?;
     Ok(Session::resume(
         workspace,
@@ -201,8 +201,8 @@ fn resume(
     )?)
 }
 
-fn open(setup: &Setup) -> Result<Box<dyn crate::evolve::Reviser>, ReviserError> {
-    open_reviser(&setup.meta)
+fn open(setup: &Setup, workspace: &Workspace, settings: &Settings) -> Result<Box<dyn Reviser>, ReviserError> {
+    open_reviser(&setup.meta, &ReviserOptions::of(workspace, settings))
 }
 
 fn model(

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::manifest;
-use crate::scaffold::hooks::HOOKS;
 use crate::scaffold::{MANIFEST, Manifest, Scaffold};
 
 /// Files under way.
@@ -17,7 +16,6 @@ pub(super) struct Draft {
     pub(super) changes: Vec<String>,
     /// Rules of findings that led to it.
     pub(super) because: Vec<String>,
-    parent: BTreeMap<String, String>,
 }
 
 impl Draft {
@@ -25,17 +23,9 @@ impl Draft {
         Self {
             before: parent.manifest().clone(),
             files: parent.files().clone(),
-            parent: parent.files().clone(),
             changes: Vec::new(),
             because: Vec::new(),
         }
-    }
-
-    /// Whether more than wording changed.
-    pub(super) fn is_structural(&self) -> bool {
-        [MANIFEST, HOOKS]
-            .iter()
-            .any(|path| self.files.get(*path) != self.parent.get(*path))
     }
 
     /// Says what was changed, and which findings led to it.

@@ -15,12 +15,12 @@ mod unread;
 
 use std::path::Path;
 
-use super::reviser::{Reviser, ReviserError, ReviserNews, Revision, Task, is_same};
+use super::candidate::{self, Refusal};
+use super::reviser::{Reviser, ReviserError, ReviserNews, Revision, Task};
 use crate::analysis::analyse;
 use crate::jobs::Cancel;
 use crate::llm::Usage;
 use crate::review::Evidence;
-use crate::scaffold;
 
 use case::Case;
 use draft::Draft;
@@ -116,15 +116,14 @@ fn revise(case: &Case, task: &Task) -> Result<Revision, ReviserError> {
         let Some(draft) = applied(case, task, &rules) else {
             continue;
         };
-        if !draft.is_structural() || task.tried.iter().any(|tried| is_same(&tried.files, &draft.files)) {
-            continue;
-        }
         let revision = written(case, draft, &rules);
-        let wrong = scaffold::check(&revision.files);
-        if wrong.is_empty() {
-            return Ok(revision);
+        match candidate::judge(task, &revision.files)? {
+            Ok(()) => return Ok(revision),
+            Err(Refusal::Problems(wrong)) => {
+                problems.get_or_insert(wrong);
+            }
+            Err(_) => {}
         }
-        problems.get_or_insert(wrong);
     }
     match problems {
         Some(problems) => Err(ReviserError::Unusable {
@@ -198,7 +197,7 @@ fn written(case: &Case, draft: Draft, rules: &[&Rule]) -> Revision {
     let mut files = draft.files;
     let title = names.join("; ");
     files.insert(
-        "METHOD.md".to_owned(),
+        candidate::METHOD.to_owned(),
         format!("# {title}\n\n{method}\n## What the episodes showed\n\n{analysis}"),
     );
     Revision {

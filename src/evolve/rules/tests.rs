@@ -8,7 +8,7 @@ use crate::analysis::{Finding, Place, Severity};
 use crate::config::Workspace;
 use crate::evolve::reviser::Tried;
 use crate::review::{check_result, parts_of};
-use crate::scaffold::{Prune, Scaffold};
+use crate::scaffold::{self, Prune, Scaffold};
 use crate::types::{EpisodeNo, StepNo};
 
 fn finding(rule: &str, file: &str) -> (String, Finding) {

@@ -11,11 +11,12 @@ use super::state::{Effect, Event, Parent, Setup, State};
 use crate::agent::RunPlan;
 use crate::config::Workspace;
 use crate::env;
+use crate::evolve::candidate;
 use crate::evolve::gate::{self, Key, Side};
-use crate::evolve::reviser::{Reviser, ReviserError, ReviserNews, Revision, Task, is_same};
+use crate::evolve::reviser::{Reviser, ReviserError, ReviserNews, Revision, Task};
 use crate::jobs::Cancel;
 use crate::llm::{ChatModel, Usage};
-use crate::review::{Content, Desk, Dossier, Draft, Origin, ReviewError, RevisionContent, check_result};
+use crate::review::{Content, Desk, Dossier, Draft, Origin, ReviewError, RevisionContent};
 use crate::scaffold::{MANIFEST, Scaffold};
 use crate::store::{Reader, Registry};
 use crate::types::{Digest, Sampling};
@@ -272,9 +273,10 @@ impl Session {
                 return self.failed(None, error.to_string(), used, conclusive, news);
             }
         };
-        if let Some(why) = self.refused(&task, &revision)? {
+        // Whoever wrote it has judged it; what is shown to a person is judged here all the same.
+        if let Err(refusal) = candidate::judge(&task, &revision.files)? {
             let usage = revision.usage;
-            return self.failed(Some(revision), why, usage, false, news);
+            return self.failed(Some(revision), refusal.words(), usage, false, news);
         }
         let draft = self.draft(&task.parent, revision, origin.clone());
         let usage = draft.usage;
@@ -286,18 +288,6 @@ impl Session {
             Err(ReviewError::NotNow { why, .. }) => self.failed(None, why, usage, false, news),
             Err(error) => Err(error.into()),
         }
-    }
-
-    /// Why a revision is not shown to anybody.
-    fn refused(&self, task: &Task, revision: &Revision) -> Result<Option<String>, SessionError> {
-        if let Some(tried) = task.tried.iter().find(|tried| is_same(&tried.files, &revision.files)) {
-            return Ok(Some(format!("it repeats an earlier candidate, \"{}\"", tried.title)));
-        }
-        let problems = check_result(&revision.files)?;
-        Ok((!problems.is_empty()).then(|| {
-            let list: Vec<String> = problems.iter().take(5).map(ToString::to_string).collect();
-            format!("it cannot work: {}", list.join("; "))
-        }))
     }
 
     fn draft(&self, parent: &Scaffold, revision: Revision, origin: Origin) -> Draft {
