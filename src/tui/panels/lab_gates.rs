@@ -77,7 +77,11 @@ fn draw_foot(state: &State, area: Rect, buf: &mut Buffer) {
         ),
         None => String::new(),
     };
-    let reused = if gate.parent_reused { ", the parent's run is an earlier one" } else { "" };
+    let reused = if gate.parent_reused {
+        ", the parent's run is an earlier one"
+    } else {
+        ""
+    };
     let cost = format!("{cost}{}{reused}", played(gate));
     text::put_line(buf, area, 1, &Line::styled(cost, theme.style(Slot::Faint)));
 }
