@@ -37,6 +37,7 @@ fn roles() -> &'static [(Scope, Slot)] {
             ("markup.heading", Slot::Heading),
             ("markup.raw", Slot::Quote),
             ("markup.underline", Slot::Info),
+            ("entity.name.section", Slot::Heading),
             ("entity.name", Slot::Accent),
             ("support", Slot::Accent),
             ("variable.function", Slot::Accent),
@@ -227,7 +228,7 @@ mod tests {
         for part in [450..470, 100..120, 0..3, 290..310, 450..470] {
             assert_eq!(painter.lines(part.clone()), all[part.clone()], "{part:?}");
         }
-        assert_eq!(all[150], [(0..8, Slot::Quote)], "inside of the long string");
+        assert_eq!(all[150], [(0..10, Slot::Quote)], "inside of the long string");
         assert!(painter.lines(500..900).is_empty());
     }
 
