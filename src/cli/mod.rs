@@ -16,6 +16,7 @@ mod model;
 mod output;
 mod plan;
 mod progress;
+mod proposals;
 mod replay;
 mod resume;
 mod run;
@@ -71,6 +72,8 @@ verbs! {
     Screenshot => screenshot,
     /// Begin, check, show, list and compare scaffolds
     Scaffold => scaffold,
+    /// What waits for a decision: show, decide, apply, undo, and the log of it
+    Proposals => proposals,
     /// Fetch, list, describe, measure and requantise models
     Model => model,
     /// Show, check and explain the settings and keys

@@ -107,6 +107,16 @@ impl Scaffold {
     }
 }
 
+/// Name of the line that revisions of a scaffold go on: its own when the workspace has its folder, else another, so that
+/// a shipped scaffold stays what it is.
+pub fn line_of(name: &str, workspace: &Workspace) -> String {
+    if workspace.scaffolds_dir().join(name).join(MANIFEST).is_file() {
+        name.to_owned()
+    } else {
+        format!("{name}-auto")
+    }
+}
+
 fn is_path(name: &str) -> bool {
     name.contains('/') || name.contains(std::path::MAIN_SEPARATOR) || name == "." || name == ".."
 }

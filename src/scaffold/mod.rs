@@ -23,7 +23,7 @@ pub use actions::{ActionRules, ResultForm};
 pub use check::check;
 pub use diff::{DiffLine, FileDiff, LineTag, diff};
 pub use error::{ProblemAt, ScaffoldError};
-pub use library::{ScaffoldName, Source, read_folder};
+pub use library::{ScaffoldName, Source, line_of, read_folder};
 pub use manifest::{
     Budgets, FileSpec, Manifest, OpsOrder, Policy, PromptSpec, PromptWhen, Prune, Retention, SamplingSpec,
 };
