@@ -63,3 +63,25 @@ pub(super) fn changed(gone: &[String], come: &[String]) -> Words {
     }
     words
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dbg() {
+        let gone = ["Write what you see to map.txt.\n".to_owned()];
+        let come = ["Write what is new to map.txt.\n".to_owned()];
+        let old: Vec<&str> = gone.iter().map(String::as_str).collect();
+        let new: Vec<&str> = come.iter().map(String::as_str).collect();
+        let diff = TextDiff::configure().diff_slices(&old, &new);
+        println!("{:?}", diff.ops());
+        for op in diff.ops() {
+            for change in diff.iter_inline_changes(op) {
+                println!("{change:?}");
+            }
+        }
+        println!("{:?}", changed(&gone, &come));
+        panic!();
+    }
+}
