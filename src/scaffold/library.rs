@@ -6,13 +6,11 @@ use std::path::{Path, PathBuf};
 use include_dir::{Dir, include_dir};
 
 use super::error::ScaffoldError;
-use super::{MANIFEST, Scaffold};
+use super::folder::MAX_FILE_BYTES;
+use super::{MANIFEST, Scaffold, VersionError, Versions, digest_of};
 use crate::config::Workspace;
 
 static SHIPPED: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/scaffolds");
-
-/// Larger files do not belong into a scaffold.
-const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// Where a scaffold was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +39,8 @@ impl Scaffold {
         Self::from_files(read_folder(folder)?)
     }
 
-    /// A scaffold by name (the workspace's before the program's own) or by the path of its folder.
+    /// A scaffold by name (the workspace's before the program's own), by the path of its folder, or one of its
+    /// kept versions as `name@` and the beginning of a digest.
     ///
     /// # Errors
     /// When there is none or it cannot be used.
@@ -66,6 +65,9 @@ impl Scaffold {
         }
         if Path::new(name).join(MANIFEST).is_file() {
             return read_folder(Path::new(name));
+        }
+        if let Some((line, prefix)) = name.split_once('@') {
+            return version_files(line, prefix, workspace);
         }
         let known: Vec<String> = Self::list(workspace).into_iter().map(|found| found.name).collect();
         Err(ScaffoldError::Unknown {
@@ -115,6 +117,24 @@ pub fn line_of(name: &str, workspace: &Workspace) -> String {
     } else {
         format!("{name}-auto")
     }
+}
+
+/// A kept version, or what the folder or the program has now under that name.
+fn version_files(line: &str, prefix: &str, workspace: &Workspace) -> Result<BTreeMap<String, String>, ScaffoldError> {
+    let prefix = prefix.to_ascii_lowercase();
+    if let Some(versions) = Versions::reading(workspace)?
+        && let Some(version) = versions.find(line, &prefix)?
+    {
+        return Ok(versions.get(version.digest)?);
+    }
+    let now = (!line.contains('@'))
+        .then(|| Scaffold::files_named(line, workspace).ok())
+        .flatten();
+    now.filter(|files| !prefix.is_empty() && digest_of(files).to_string().starts_with(&prefix))
+        .ok_or_else(|| {
+            let (what, line) = (format!("{line}@{prefix}"), line.to_owned());
+            VersionError::Unknown { what, line }.into()
+        })
 }
 
 fn is_path(name: &str) -> bool {

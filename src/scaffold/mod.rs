@@ -9,6 +9,7 @@ mod actions;
 mod check;
 mod diff;
 mod error;
+mod folder;
 pub mod hooks;
 mod library;
 mod manifest;
@@ -17,12 +18,14 @@ mod templates;
 mod upkeep;
 mod variants;
 mod vars;
+mod versions;
 mod vocabulary;
 
 pub use actions::{ActionRules, ResultForm};
 pub use check::check;
 pub use diff::{DiffLine, FileDiff, LineTag, diff};
 pub use error::{ProblemAt, ScaffoldError};
+pub use folder::{files_problem, path_problem, sound_name};
 pub use library::{ScaffoldName, Source, line_of, read_folder};
 pub use manifest::{
     Budgets, FileSpec, Manifest, OpsOrder, Policy, PromptSpec, PromptWhen, Prune, Retention, SamplingSpec,
@@ -33,6 +36,7 @@ pub use variants::Variant;
 pub use vars::{
     ContinueVars, FileLine, Inlined, MemoryView, OpHelp, OwnVars, PlannedFile, StepVars, SystemVars, TemplateVars,
 };
+pub use versions::{Installed, Version, VersionError, Versions};
 pub use vocabulary::{CustomOp, Entry};
 
 use std::collections::BTreeMap;

@@ -10,17 +10,12 @@ use serde_json::json;
 use crate::cli::output::{print_json, print_text};
 use crate::config::Workspace;
 use crate::protocol::sanitize::clean;
-use crate::scaffold::{MANIFEST, Scaffold};
+use crate::scaffold::{MANIFEST, Scaffold, sound_name};
 use crate::store::{Registry, RunContent};
 
 /// Copies a scaffold under another name, with the copied one as its parent.
 pub(super) fn new(name: &str, from: &str, workspace: &Workspace) -> anyhow::Result<ExitCode> {
-    let sound = !name.is_empty()
-        && !name.starts_with('.')
-        && name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
-    if !sound {
+    if !sound_name(name) {
         bail!("`{name}` cannot be a scaffold's name; use letters, digits, `-`, `_` and `.`");
     }
     let parent = Scaffold::named(from, workspace)?;
