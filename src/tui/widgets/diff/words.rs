@@ -8,7 +8,7 @@ use similar::{ChangeTag, TextDiff};
 /// Bytes of both sides beyond which no words are looked for: the lines say it.
 const MOST: usize = 20_000;
 /// How long the search may take for one part.
-const PATIENCE: Duration = Duration::from_millis(5);
+const PATIENCE: Duration = Duration::from_millis(40);
 
 /// The changed words, line by line.
 #[derive(Debug, Default)]
@@ -62,26 +62,4 @@ pub(super) fn changed(gone: &[String], come: &[String]) -> Words {
         }
     }
     words
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dbg() {
-        let gone = ["Write what you see to map.txt.\n".to_owned()];
-        let come = ["Write what is new to map.txt.\n".to_owned()];
-        let old: Vec<&str> = gone.iter().map(String::as_str).collect();
-        let new: Vec<&str> = come.iter().map(String::as_str).collect();
-        let diff = TextDiff::configure().diff_slices(&old, &new);
-        println!("{:?}", diff.ops());
-        for op in diff.ops() {
-            for change in diff.iter_inline_changes(op) {
-                println!("{change:?}");
-            }
-        }
-        println!("{:?}", changed(&gone, &come));
-        panic!();
-    }
 }
