@@ -11,6 +11,8 @@ use std::sync::Arc;
 use ratatui::crossterm::event::KeyEvent;
 
 pub(crate) use super::effects::{ControlRequest, EditRequest, Effect, LoadRequest, ThemeRequest};
+use super::widgets::diff::Side;
+use super::widgets::syntax::Spans;
 pub(crate) use super::entries::{Here, RunEntry, RunState, StartRequest};
 use super::filter::{Filter, Match};
 use super::memory_diff::MemoryDiff;
@@ -19,6 +21,7 @@ use super::rules::Rules;
 use super::take_over::Edited;
 use super::theme::Theme;
 use crate::analysis::Heat;
+use crate::review::{Dossier, ProposalId, Standing};
 use crate::store::{FileState, StepMark};
 use crate::types::{Digest, EpisodeNo, EpisodeSummary, Event as RunEvent, RunMeta, StepNo, StepRecord};
 
@@ -184,6 +187,25 @@ pub(crate) enum Data {
         names: Vec<String>,
         /// The files of the theme that shows had changed.
         reloaded: bool,
+    },
+    /// All proposals.
+    Proposals(Vec<Standing>),
+    /// A proposal that was opened, or that goes on.
+    Dossier(Arc<Dossier>),
+    /// A proposal that cannot be opened: cause and next step.
+    NoDossier(String),
+    /// Colours of lines of a proposal's file.
+    Colours {
+        /// The proposal.
+        proposal: ProposalId,
+        /// Index of the file.
+        file: usize,
+        /// Which text.
+        side: Side,
+        /// The first line.
+        from: usize,
+        /// Line by line.
+        spans: Vec<Spans>,
     },
     /// Something went well.
     Note(String),

@@ -55,6 +55,14 @@ pub(crate) enum Place {
     TakeOver,
     /// The same, with arrows that walk.
     Walk,
+    /// The list of proposals.
+    Review,
+    /// An open proposal, whatever has the focus.
+    Proposal,
+    /// A hunk of it that a verdict can be given on.
+    Gate,
+    /// A summary before something that counts.
+    Seal,
     /// A question.
     Confirm,
 }
@@ -82,6 +90,10 @@ impl Place {
             Self::Line => "Text",
             Self::TakeOver => "Take over",
             Self::Walk => "Walking",
+            Self::Review => "Review",
+            Self::Proposal => "Proposal",
+            Self::Gate => "Gate",
+            Self::Seal => "Summary",
             Self::Confirm => "Question",
         }
     }
@@ -102,6 +114,8 @@ pub(crate) enum Screen {
     Runs,
     /// One run, live or replayed.
     Watch,
+    /// Proposals and the decisions on them.
+    Review,
 }
 
 /// A kind of event on the timeline.
@@ -195,6 +209,22 @@ pub(crate) enum Action {
     EraseAll,
     Yes,
     No,
+    HunkBy(i32),
+    AcceptHunk,
+    RejectHunk,
+    RejectBecause,
+    SplitHunk,
+    EditHunk,
+    Comment,
+    Range,
+    Everything,
+    Commit,
+    Seal,
+    Check,
+    Promote,
+    Discard,
+    WhyNot,
+    Beside,
 }
 
 /// One row of the table.

@@ -28,6 +28,10 @@ impl Place {
             Self::Line => "text",
             Self::TakeOver => "take-over",
             Self::Walk => "walking",
+            Self::Review => "review",
+            Self::Proposal => "proposal",
+            Self::Gate => "gate",
+            Self::Seal => "summary",
             Self::Confirm => "question",
         }
     }
@@ -52,6 +56,7 @@ impl Action {
             Self::Palette => "command",
             Self::Show(Screen::Runs) => "show-runs",
             Self::Show(Screen::Watch) => "show-watch",
+            Self::Show(Screen::Review) => "show-review",
             Self::Copy => "copy",
             Self::SaveScreen => "save-screen",
             Self::NextTheme => "next-theme",
@@ -119,6 +124,22 @@ impl Action {
             Self::EraseAll => "erase-all",
             Self::Yes => "yes",
             Self::No => "no",
+            Self::HunkBy(by) => way(by, "hunk-back", "hunk-on"),
+            Self::AcceptHunk => "accept-hunk",
+            Self::RejectHunk => "reject-hunk",
+            Self::RejectBecause => "reject-because",
+            Self::SplitHunk => "split-hunk",
+            Self::EditHunk => "edit-hunk",
+            Self::Comment => "comment",
+            Self::Range => "range",
+            Self::Everything => "everything",
+            Self::Commit => "commit",
+            Self::Seal => "confirm",
+            Self::Check => "check",
+            Self::Promote => "promote",
+            Self::Discard => "discard",
+            Self::WhyNot => "why-not",
+            Self::Beside => "side-by-side",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Actions on what lies over the screen.
 
-use super::{act as act_below, filter, load_theme, push, quit_now, runs, search, take_over, watch};
+use super::{act as act_below, filter, load_theme, push, quit_now, review, runs, search, take_over, watch};
 use crate::tui::data::{ControlRequest, Effect};
 use crate::tui::keymap::{Action, Screen};
 use crate::tui::overlay::{Command, Confirm, LineFor, Overlay, Picker, erase_word};
@@ -15,7 +15,13 @@ pub(crate) fn picker_rows(size: (u16, u16)) -> usize {
 /// A letter is typed.
 pub(super) fn write(state: &mut State, c: char) -> Vec<Effect> {
     match state.overlays.last_mut() {
-        Some(Overlay::Help(picker) | Overlay::Palette(picker) | Overlay::Steps(_, picker) | Overlay::Files(picker)) => {
+        Some(
+            Overlay::Help(picker)
+            | Overlay::Palette(picker)
+            | Overlay::Steps(_, picker)
+            | Overlay::Files(picker)
+            | Overlay::Reasons(picker),
+        ) => {
             picker.filter.push(c);
             picker.scroll = Default::default();
         }
@@ -48,7 +54,11 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
         return close(state, &top);
     }
     let effects = match &mut top {
-        Overlay::Help(picker) | Overlay::Palette(picker) | Overlay::Steps(_, picker) | Overlay::Files(picker) => {
+        Overlay::Help(picker)
+        | Overlay::Palette(picker)
+        | Overlay::Steps(_, picker)
+        | Overlay::Files(picker)
+        | Overlay::Reasons(picker) => {
             if action == Action::Accept {
                 return run(state, picker);
             }
@@ -85,6 +95,13 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
                     Vec::new()
                 }
             };
+        }
+        Overlay::Seal(seal) => {
+            if action == Action::Seal {
+                let seal = (**seal).clone();
+                return review::sealed(state, seal);
+            }
+            Vec::new()
         }
         Overlay::Inspector(inspector) => {
             if let Action::TurnBy(by) = action {
@@ -180,6 +197,10 @@ fn run(state: &mut State, picker: &Picker) -> Vec<Effect> {
         Command::Act(action) => act_below(state, *action),
         Command::Edit(path) => take_over::edit(state, path),
         Command::GoTo(step) => go_to(state, *step),
+        Command::Reject(reason) => {
+            review::because(state, *reason);
+            Vec::new()
+        }
         Command::UseTheme(name) => load_theme(state, Some(name.clone())),
     }
 }
@@ -207,6 +228,9 @@ fn accept_line(state: &mut State, purpose: LineFor, text: String) -> Vec<Effect>
         LineFor::Save => vec![Effect::SaveScreen(text.trim().to_owned())],
         LineFor::Tell => take_over::tell(state, &text),
         LineFor::Search => search::start(state, text),
+        LineFor::Reject(_) | LineFor::Comment | LineFor::Overrule | LineFor::Discard | LineFor::Demote => {
+            review::said(state, purpose, text.trim())
+        }
         LineFor::Stream => filter::accept(state, text),
     }
 }
