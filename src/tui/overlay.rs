@@ -95,8 +95,19 @@ pub(crate) struct Picker {
     /// Where it is scrolled to.
     pub(crate) scroll: Scroll,
     entries: Vec<Entry>,
-    /// The entries are memory files: what is typed may name a new one.
-    files: bool,
+    kind: PickerKind,
+}
+
+/// What is listed, and so what can be typed besides a filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum PickerKind {
+    /// Commands: a number goes to that step.
+    #[default]
+    Commands,
+    /// Memory files: a name makes a new one.
+    Files,
+    /// Reasons: other words are one, too.
+    Reasons,
 }
 
 impl Picker {
@@ -141,24 +152,33 @@ impl Picker {
     pub(crate) fn of_files(entries: Vec<Entry>) -> Self {
         Self {
             entries,
-            files: true,
+            kind: PickerKind::Files,
+            ..Self::default()
+        }
+    }
+
+    /// Reasons.
+    pub(crate) fn of_reasons(entries: Vec<Entry>) -> Self {
+        Self {
+            entries,
+            kind: PickerKind::Reasons,
             ..Self::default()
         }
     }
 
     /// What can be done, while nothing is typed.
     pub(crate) fn advice(&self) -> &'static str {
-        if self.files {
-            "type to filter, or the name of a new file; Enter edits, Esc closes"
-        } else {
-            "type to filter; Enter runs, Esc closes"
+        match self.kind {
+            PickerKind::Commands => "type to filter; Enter runs, Esc closes",
+            PickerKind::Files => "type to filter, or the name of a new file; Enter edits, Esc closes",
+            PickerKind::Reasons => "type to filter, or your own words; Enter goes on, Esc leaves it",
         }
     }
 
     /// The file that what is typed would make.
     fn new_file(&self, name: &str) -> Option<Entry> {
         let known = |entry: &Entry| entry.command == Command::Edit(name.to_owned());
-        let new = self.files && !name.is_empty() && !self.entries.iter().any(known);
+        let new = self.kind == PickerKind::Files && !name.is_empty() && !self.entries.iter().any(known);
         new.then(|| Entry {
             place: "",
             keys: "new file".to_owned(),
@@ -170,7 +190,8 @@ impl Picker {
     /// The entries that contain every word of the filter. A number goes to that step.
     pub(crate) fn matches(&self) -> Vec<Entry> {
         let filter = self.filter.trim();
-        let step = filter.parse().ok().filter(|_| !self.files).map(|step| Entry {
+        let commands = self.kind == PickerKind::Commands;
+        let step = filter.parse().ok().filter(|_| commands).map(|step| Entry {
             place: "Watch",
             keys: String::new(),
             help: format!("Go to step {step}"),

@@ -287,9 +287,11 @@ impl OpenReview {
     pub(crate) fn wanted_colours(&mut self, height: usize) -> Vec<ColourRequest> {
         let screen = self.scroll.visible(self.diff.len(), height);
         let mut wanted = Vec::new();
-        for ((file, side), lines) in self.diff.sources(&screen) {
+        let sources = self.diff.sources(&screen, 2 * AROUND).into_iter();
+        for ((file, side), lines) in sources.flat_map(|(of, runs)| runs.into_iter().map(move |lines| (of, lines))) {
             let known = self.colours.entry((file, side)).or_default();
-            if known.asked.iter().any(|asked| asked.start <= lines.start && lines.end <= asked.end) {
+            let covers = |asked: &Range<usize>| asked.start <= lines.start && lines.end <= asked.end;
+            if known.asked.iter().any(covers) {
                 continue;
             }
             let lines = lines.start.saturating_sub(AROUND)..lines.end + AROUND;

@@ -2,6 +2,8 @@
 
 mod keys;
 mod panes;
+mod review;
+mod review_gate;
 mod runs;
 mod screens;
 mod take_over;

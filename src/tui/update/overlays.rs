@@ -3,7 +3,8 @@
 use super::{act as act_below, filter, load_theme, push, quit_now, review, runs, search, take_over, watch};
 use crate::tui::data::{ControlRequest, Effect};
 use crate::tui::keymap::{Action, Screen};
-use crate::tui::overlay::{Command, Confirm, LineFor, Overlay, Picker, erase_word};
+use crate::review::Reason;
+use crate::tui::overlay::{Command, Confirm, LineFor, LinePrompt, Overlay, Picker, erase_word};
 use crate::tui::state::{Mood, State};
 use crate::types::StepNo;
 
@@ -53,14 +54,23 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
     if matches!(action, Action::Cancel | Action::Back | Action::No) {
         return close(state, &top);
     }
+    let top_is_reasons = matches!(top, Overlay::Reasons(_));
     let effects = match &mut top {
         Overlay::Help(picker)
         | Overlay::Palette(picker)
         | Overlay::Steps(_, picker)
         | Overlay::Files(picker)
         | Overlay::Reasons(picker) => {
-            if action == Action::Accept {
-                return run(state, picker);
+            let own = (top_is_reasons && picker.matches().is_empty()).then(|| picker.filter.trim().to_owned());
+            match (action, own) {
+                // Words that are none of the reasons are one.
+                (Action::Accept, Some(text)) => {
+                    let purpose = LineFor::Reject(Reason::Other);
+                    push(state, Overlay::Line(LinePrompt { purpose, text }));
+                    return Vec::new();
+                }
+                (Action::Accept, None) => return run(state, picker),
+                _ => {}
             }
             pick(picker, action, picker_rows(state.size));
             Vec::new()

@@ -129,11 +129,11 @@ fn reasons() -> Picker {
     };
     let entry = |reason: Reason| Entry {
         place: "",
-        keys: reason.word().to_owned(),
-        help: about(reason).to_owned(),
+        keys: String::new(),
+        help: format!("{}: {}", reason.word(), about(reason)),
         command: Command::Reject(reason),
     };
-    Picker::of_entries(Reason::ALL.into_iter().map(entry).collect())
+    Picker::of_reasons(Reason::ALL.into_iter().map(entry).collect())
 }
 
 /// A reason was chosen: there may be more to say.

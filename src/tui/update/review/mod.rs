@@ -124,9 +124,22 @@ fn hunk(state: &mut State, open: &mut OpenReview, by: i32, height: usize) {
     }
 }
 
+/// A page of the diff: what shows moves by as much as the cursor.
+fn page(open: &mut OpenReview, rows: isize, height: usize) {
+    let len = open.diff.len();
+    open.scroll.scroll_by(rows, len, height);
+    let (top, wanted) = (open.scroll.top, open.scroll.selected.saturating_add_signed(rows));
+    let last = (top + height).min(len).saturating_sub(1);
+    let margin = if height > 8 { 2 } else { 0 };
+    let least = if top == 0 { 0 } else { (top + margin).min(last) };
+    let most = if last + 1 >= len { last } else { last.saturating_sub(margin).max(least) };
+    open.scroll.selected = wanted.clamp(least, most);
+}
+
 /// Moves in the pane with the focus.
 fn move_by(state: &State, open: &mut OpenReview, rows: isize, height: usize) {
     match open.focus {
+        ReviewPane::Diff if rows.abs() > 1 => page(open, rows, height),
         ReviewPane::Diff => open.scroll.select_by(rows, open.diff.len(), height),
         ReviewPane::Hunks => {
             let at = open.current().map_or(0, |(at, _)| at);

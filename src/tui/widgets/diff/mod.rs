@@ -417,9 +417,10 @@ impl Diff {
         }
     }
 
-    /// The lines in these screen rows whose colours are wanted: file, side, first and last line.
-    pub(crate) fn sources(&self, screen: &Range<usize>) -> BTreeMap<(usize, Side), Range<usize>> {
-        let mut wanted: BTreeMap<(usize, Side), Range<usize>> = BTreeMap::new();
+    /// The lines in these screen rows whose colours are wanted. Runs of lines with fewer than `apart` between
+    /// them are one.
+    pub(crate) fn sources(&self, screen: &Range<usize>, apart: usize) -> BTreeMap<(usize, Side), Vec<Range<usize>>> {
+        let mut wanted: BTreeMap<(usize, Side), Vec<Range<usize>>> = BTreeMap::new();
         if screen.is_empty() || self.rows.is_empty() {
             return wanted;
         }
@@ -428,8 +429,11 @@ impl Diff {
                 .into_iter()
                 .filter_map(|side| self.shown(*row, side)?.source)
             {
-                let lines = wanted.entry((file, side)).or_insert(line..line + 1);
-                *lines = lines.start.min(line)..lines.end.max(line + 1);
+                let runs = wanted.entry((file, side)).or_default();
+                match runs.last_mut().filter(|run| line >= run.start && line < run.end + apart) {
+                    Some(run) => run.end = run.end.max(line + 1),
+                    None => runs.push(line..line + 1),
+                }
             }
         }
         wanted

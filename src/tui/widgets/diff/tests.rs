@@ -147,8 +147,9 @@ fn parts_are_found_by_their_rows() {
     assert_eq!(diff.part_at(0), Some(0), "before the first part it is that");
     assert_eq!(diff.parts_in(&(0..diff.len())), 0..4);
     assert_eq!((diff.file_of(1), diff.file_of(2), diff.file_of(3)), (0, 1, 2));
-    let wanted = diff.sources(&(0..diff.len()));
-    assert!(wanted[&(0, Side::Old)].contains(&29) && wanted[&(2, Side::New)] == (0..1), "{wanted:?}");
+    let wanted = diff.sources(&(0..diff.len()), 5);
+    assert_eq!(wanted[&(0, Side::Old)], [26..33, 56..63]);
+    assert_eq!(wanted[&(2, Side::New)], vec![0..1; 1]);
 }
 
 #[test]
