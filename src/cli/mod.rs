@@ -12,6 +12,7 @@ mod export;
 mod interrupt;
 mod man;
 mod memory;
+mod metrics;
 mod model;
 mod output;
 mod plan;
@@ -19,6 +20,7 @@ mod progress;
 mod proposals;
 mod replay;
 mod resume;
+mod review;
 mod run;
 mod scaffold;
 mod screenshot;
@@ -66,6 +68,10 @@ verbs! {
     Blame => blame,
     /// Find a text in everything a run recorded
     Search => search,
+    /// What an agent did with its steps and its memory, in numbers; several runs side by side
+    Metrics => metrics,
+    /// What goes wrong in a run, and which memory decisions its failures go back to
+    Review => review,
     /// Write a run's events as JSON lines
     Export => export,
     /// Draw a screen to a file or to stdout

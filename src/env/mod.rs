@@ -63,6 +63,14 @@ pub enum WorldError {
 /// Names of all worlds.
 pub const WORLDS: &[&str] = &["crafter"];
 
+/// What can be seen in a world, by the names its observations use; empty where they are not known.
+pub fn things(world: &str) -> &'static [&'static str] {
+    match world {
+        "crafter" => crafter::tiles::THINGS,
+        _ => &[],
+    }
+}
+
 /// Opens a world by name.
 ///
 /// # Errors

@@ -16,7 +16,7 @@ use super::proposal::{Content, Draft, Proposal, ProposalId, RevisionContent};
 use super::stamp;
 use super::standing::{Standing, State};
 use crate::config::Workspace;
-use crate::scaffold::{MANIFEST, Scaffold, digest_of, read_folder};
+use crate::scaffold::{MANIFEST, Scaffold, digest_of, files_problem, read_folder, sound_name};
 use crate::store::StoreError;
 use crate::types::Digest;
 
@@ -122,12 +122,17 @@ impl Desk {
         let Content::Revision(revision) = &mut draft.content;
         revision.files = stamp::like(std::mem::take(&mut revision.files), &revision.base);
         if revision.files == revision.base {
-            return Err(ReviewError::NotNow {
-                id: "the revision".into(),
-                state: "empty".to_owned(),
-                why: "it changes no file of its parent (name, version and parent of the manifest do not count)"
-                    .to_owned(),
-            });
+            let why = "it changes no file of its parent (name, version and parent of the manifest do not count)";
+            return Err(ReviewError::Unfit(why.to_owned()));
+        }
+        if let Some((path, why)) = files_problem(&revision.files) {
+            return Err(ReviewError::Unfit(format!("{path}: {why}")));
+        }
+        if !revision.line.is_empty() && !sound_name(&revision.line) {
+            return Err(ReviewError::Unfit(format!(
+                "`{}` cannot be a scaffold's name; use letters, digits, `-`, `_` and `.`",
+                revision.line
+            )));
         }
         let body = serde_json::json!({ "format": FORMAT, "draft": draft }).to_string();
         let now = jiff::Timestamp::now().to_string();

@@ -25,6 +25,9 @@ pub enum ReviewError {
         /// Why, and what to do.
         why: String,
     },
+    /// It cannot be proposed.
+    #[error("this cannot be proposed: {0}")]
+    Unfit(String),
     /// There is no such proposal.
     #[error("there is no proposal `{id}`; {there}")]
     NoProposal {

@@ -58,11 +58,12 @@ impl Desk {
         }
         let files = standing.files(revision);
         let to = digest_of(&files);
+        let from = self.folder_digest(&revision.line);
+        standing.allows(&What::Applying { from, to }, &dossier.proposal, &dossier.entries)?;
         if standing.result != Some(to) || !files.contains_key(MANIFEST) || revision.line.is_empty() {
             return Err(not_now("there is no checked scaffold to apply".to_owned()));
         }
         let scaffold = Scaffold::from_files(files)?;
-        let from = self.folder_digest(&revision.line);
         let versions = Versions::open(&self.workspace)?;
         versions.keep(
             scaffold.files(),

@@ -75,15 +75,22 @@ fn value(manifest: &str, key: &str) -> Option<String> {
     table.get(key)?.as_str().map(str::to_owned)
 }
 
-/// A manifest with other values of some keys in its head; those it does not have follow the first.
+/// A manifest with other values of some keys in its head; those it does not have follow the one before.
 fn with_head<'a>(manifest: &str, values: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let (head, rest) = head_of(manifest);
     let mut lines: Vec<String> = head.into_iter().map(str::to_owned).collect();
-    for (at, (key, value)) in values.into_iter().enumerate() {
+    let mut after = 0;
+    for (key, value) in values {
         let text = format!("{key} = {}\n", toml::Value::from(value));
         match lines.iter().position(|line| key_of(line) == Some(key)) {
-            Some(at) => lines[at] = text,
-            None => lines.insert(at.min(lines.len()), text),
+            Some(at) => {
+                lines[at] = text;
+                after = at + 1;
+            }
+            None => {
+                lines.insert(after, text);
+                after += 1;
+            }
         }
     }
     lines.concat() + rest

@@ -323,3 +323,32 @@ fn the_log_only_grows_and_what_changes_nothing_is_refused() {
     let newer = desk.dossier(&"p1".into()).unwrap_err().to_string();
     assert!(newer.contains("format 2") && newer.contains("newer automem"), "{newer}");
 }
+
+#[test]
+fn what_does_not_fit_together_is_not_proposed() {
+    let room = room();
+    let mut desk = Desk::open(&room.workspace).unwrap();
+    let outside = draft(|files| {
+        files.insert("../evil.md".to_owned(), "x".to_owned());
+    });
+    let told = desk.propose(outside.clone(), "ann").unwrap_err().to_string();
+    assert!(told.contains("../evil.md"), "{told}");
+    assert!(read_draft("x.json", &write_draft(&outside)).is_err());
+    let mut line = two();
+    let Content::Revision(revision) = &mut line.content;
+    revision.line = "../up".to_owned();
+    assert!(desk.propose(line, "ann").is_err());
+    assert_eq!(read_draft("x.json", &write_draft(&two())).unwrap(), two());
+    let mut other = two();
+    let Content::Revision(revision) = &mut other.content;
+    revision.base.insert("NEW.md".to_owned(), String::new());
+    for text in [
+        write_draft(&other),
+        "{".to_owned(),
+        "{}".to_owned(),
+        write_draft(&two()).replace("\"format\": 1", "\"format\": 9"),
+    ] {
+        assert!(read_draft("x.json", &text).unwrap_err().to_string().contains("x.json"));
+    }
+    assert!(desk.list().unwrap().is_empty());
+}

@@ -9,6 +9,10 @@ use std::path::Path;
 
 /// Larger files do not belong into a scaffold.
 pub(super) const MAX_FILE_BYTES: u64 = 1 << 20;
+/// Files of a scaffold that comes from elsewhere.
+pub(super) const MAX_FILES: usize = 1000;
+/// Bytes of all of them.
+pub(super) const MAX_ALL_BYTES: u64 = 16 << 20;
 /// Folders and the file, together.
 const MAX_DEPTH: usize = 8;
 /// Bytes of one name, as file systems have it.
@@ -59,6 +63,11 @@ pub fn files_problem(files: &BTreeMap<String, String>) -> Option<(String, String
         return Some((path.clone(), why));
     }
     None
+}
+
+/// Names that are nobody's text: hidden files, and what Python and systems leave beside files.
+pub(super) fn left_out(name: &str) -> bool {
+    name.starts_with('.') || matches!(name, "__pycache__" | "__MACOSX") || name.ends_with(".pyc")
 }
 
 /// Whether a scaffold may be called this: one plain folder name.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use include_dir::{Dir, include_dir};
 
 use super::error::ScaffoldError;
-use super::folder::MAX_FILE_BYTES;
+use super::folder::{MAX_ALL_BYTES, MAX_FILE_BYTES, MAX_FILES, left_out, path_problem, sync_folder, write_files};
 use super::{MANIFEST, Scaffold, VersionError, Versions, digest_of};
 use crate::config::Workspace;
 
@@ -74,6 +74,25 @@ impl Scaffold {
             name: name.to_owned(),
             known: known.join(", "),
         })
+    }
+
+    /// The files of a scaffold by name or path, or of any folder of text files by its path.
+    ///
+    /// # Errors
+    /// When there is neither, or it cannot be read.
+    pub fn any_named(name: &str, workspace: &Workspace) -> Result<AnyFolder, ScaffoldError> {
+        let folder = Path::new(name);
+        let other = folder.is_dir() && !folder.join(MANIFEST).is_file();
+        if other && is_path(name) {
+            return read_any(folder);
+        }
+        match Self::files_named(name, workspace) {
+            Err(ScaffoldError::Unknown { .. }) if other => read_any(folder),
+            found => Ok(AnyFolder {
+                files: found?,
+                left_out: Vec::new(),
+            }),
+        }
     }
 
     /// The scaffolds inside the program, by name.
@@ -193,6 +212,116 @@ pub fn read_folder(folder: &Path) -> Result<BTreeMap<String, String>, ScaffoldEr
         }
     }
     Ok(files)
+}
+
+/// A folder of text files, whether or not it is a scaffold that can be played.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnyFolder {
+    /// Its files.
+    pub files: BTreeMap<String, String>,
+    /// What was left out because it is no text of a scaffold, by path.
+    pub left_out: Vec<String>,
+}
+
+impl AnyFolder {
+    /// What it is where it is no scaffold of this program: it can be read and compared, not played.
+    pub fn foreign(&self) -> Option<&'static str> {
+        foreign(&self.files)
+    }
+}
+
+/// What files are where they are no scaffold of this program.
+pub(super) fn foreign(files: &BTreeMap<String, String>) -> Option<&'static str> {
+    if files.contains_key(MANIFEST) {
+        return None;
+    }
+    let python = files.keys().any(|path| path.ends_with(".py"));
+    Some(if python {
+        "a folder of Python files; it can be read and compared, not run"
+    } else {
+        "a folder without scaffold.toml; it can be read and compared, not run"
+    })
+}
+
+/// Reads the text files of any folder, such as a scaffold that is a Python program. Hidden files, links, what
+/// Python leaves beside its files, and files that are no text or too large for one are left out and named.
+///
+/// # Errors
+/// When the folder cannot be read, holds no text, or far more than a scaffold does.
+pub fn read_any(folder: &Path) -> Result<AnyFolder, ScaffoldError> {
+    let mut found = AnyFolder {
+        files: BTreeMap::new(),
+        left_out: Vec::new(),
+    };
+    let too_much = |what: String| Err(read_error(folder, std::io::Error::other(what)));
+    let mut bytes = 0;
+    let mut open = vec![folder.to_owned()];
+    while let Some(dir) = open.pop() {
+        for entry in std::fs::read_dir(&dir).map_err(|source| read_error(&dir, source))? {
+            let path = entry.map_err(|source| read_error(&dir, source))?.path();
+            let name = path
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+                .unwrap_or_default();
+            let (Some(inside), false) = (path.strip_prefix(folder).ok().and_then(slashed), left_out(&name)) else {
+                continue;
+            };
+            let meta = std::fs::symlink_metadata(&path).map_err(|source| read_error(&path, source))?;
+            if meta.is_dir() {
+                open.push(path);
+                continue;
+            }
+            let fits = meta.is_file() && meta.len() <= MAX_FILE_BYTES && path_problem(&inside).is_none();
+            let text = if fits {
+                std::fs::read(&path).map_err(|source| read_error(&path, source))?
+            } else {
+                vec![0]
+            };
+            match String::from_utf8(text) {
+                Ok(text) if !text.contains('\0') => {
+                    bytes += text.len() as u64;
+                    found.files.insert(inside, text);
+                }
+                _ => found.left_out.push(inside),
+            }
+            if bytes > MAX_ALL_BYTES || found.files.len() > MAX_FILES {
+                let most = MAX_ALL_BYTES >> 20;
+                return too_much(format!(
+                    "it holds more than {MAX_FILES} files or {most} MiB, so it is no scaffold; give the folder inside of it"
+                ));
+            }
+        }
+    }
+    found.left_out.sort();
+    if found.files.is_empty() {
+        return too_much("there are no text files in it".to_owned());
+    }
+    Ok(found)
+}
+
+/// Writes files as a new folder; nothing may be there. It has its name only when it is complete.
+///
+/// # Errors
+/// When something is there, or what the operating system refuses.
+pub fn write_new(folder: &Path, files: &BTreeMap<String, String>) -> std::io::Result<()> {
+    if folder.symlink_metadata().is_ok() {
+        return Err(std::io::Error::new(
+            std::io::ErrorKind::AlreadyExists,
+            "something is there already",
+        ));
+    }
+    let above = match folder.parent() {
+        Some(above) if above != Path::new("") => above,
+        _ => Path::new("."),
+    };
+    std::fs::create_dir_all(above)?;
+    let draft = tempfile::Builder::new().prefix(".automem-").tempdir_in(above)?;
+    let inner = draft.path().join("files");
+    std::fs::create_dir(&inner)?;
+    write_files(&inner, files)?;
+    std::fs::rename(&inner, folder)?;
+    sync_folder(above);
+    Ok(())
 }
 
 fn read_error(path: &Path, source: std::io::Error) -> ScaffoldError {

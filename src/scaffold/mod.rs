@@ -6,14 +6,18 @@
 //! Must not call a model, play a world or touch an agent's memory.
 
 mod actions;
+mod archive;
 mod check;
 mod diff;
 mod error;
 mod folder;
 pub mod hooks;
 mod library;
+mod lineage;
 mod manifest;
+mod migrate;
 mod resolve;
+mod schema;
 mod templates;
 mod upkeep;
 mod variants;
@@ -22,14 +26,18 @@ mod versions;
 mod vocabulary;
 
 pub use actions::{ActionRules, ResultForm};
+pub use archive::{ArchiveError, pack, unpack};
 pub use check::check;
 pub use diff::{DiffLine, FileDiff, LineTag, diff};
 pub use error::{ProblemAt, ScaffoldError};
 pub use folder::{files_problem, path_problem, sound_name};
-pub use library::{ScaffoldName, Source, line_of, read_folder};
+pub use library::{AnyFolder, ScaffoldName, Source, line_of, read_any, read_folder, write_new};
+pub use lineage::{Lineage, Node, RunScore, lineage};
 pub use manifest::{
     Budgets, FileSpec, Manifest, OpsOrder, Policy, PromptSpec, PromptWhen, Prune, Retention, SamplingSpec,
 };
+pub use migrate::{FileFate, FileMove, moves};
+pub use schema::compare_files;
 pub use templates::{Template, Variable, variables};
 pub use upkeep::{Kept, upserted};
 pub use variants::Variant;

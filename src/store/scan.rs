@@ -21,6 +21,8 @@ use crate::types::{EpisodeNo, Event, StepNo};
 
 /// What is taken from a step by its events.
 type Pick<'a, T> = dyn Fn(EpisodeNo, StepNo, &[Event]) -> Option<T> + Sync + 'a;
+/// What is done with a step: its events, in order.
+type Visit<'a> = dyn FnMut(EpisodeNo, StepNo, Vec<Event>) -> Result<(), StoreError> + 'a;
 /// What is made of a stretch.
 type Work<'a, T> = dyn Fn(&Reader, &Stretch) -> Result<Vec<T>, StoreError> + Sync + 'a;
 
@@ -32,6 +34,8 @@ const THREADS: usize = 2;
 pub struct Kinds(u8);
 
 impl Kinds {
+    /// Every kind.
+    pub const ALL: Self = Self(u8::MAX);
     /// What changes or reads memory, and what it begins with.
     pub const MEMORY: Self = Self(1);
     /// Model calls, with their prompts and answers.
@@ -264,6 +268,61 @@ impl Reader {
                 .iter()
                 .filter_map(|(step, events)| pick(stretch.episode, *step, events));
             Ok(picked.collect())
+        })
+    }
+
+    /// Shows the events of every step of the run, step by step in the order of each episode, while other
+    /// threads read ahead. What is read ahead is bounded, however long the run is.
+    ///
+    /// # Errors
+    /// When it is cancelled, the file is damaged, or `visit` fails.
+    pub fn each_step(
+        &self,
+        kinds: Kinds,
+        cancel: &Cancel,
+        progress: &mut dyn FnMut(Progress),
+        visit: &mut Visit<'_>,
+    ) -> Result<(), StoreError> {
+        let stretches = self.stretches((EpisodeNo(0), StepNo(0)))?;
+        let threads = THREADS.min(stretches.len());
+        let mut state = Progress {
+            total: stretches.iter().map(|stretch| stretch.steps).sum(),
+            ..Progress::default()
+        };
+        std::thread::scope(|scope| {
+            let (stretches, path) = (&stretches, self.path());
+            let readers: Vec<_> = (0..threads)
+                .map(|first| {
+                    let (sender, ready) = mpsc::sync_channel(1);
+                    scope.spawn(move || {
+                        let mut reader = None;
+                        for stretch in stretches.iter().skip(first).step_by(threads) {
+                            let result = match &reader {
+                                Some(reader) => Self::by_step(reader, stretch, kinds, cancel),
+                                None => Self::open(path)
+                                    .and_then(|opened| reader.insert(opened).by_step(stretch, kinds, cancel)),
+                            };
+                            let failed = result.is_err();
+                            if sender.send(result).is_err() || failed {
+                                break;
+                            }
+                        }
+                    });
+                    ready
+                })
+                .collect();
+            for (stretch, ready) in stretches.iter().zip(readers.iter().cycle()) {
+                // A reader that is gone without a word was cancelled.
+                for (step, events) in ready.recv().map_err(|_| StoreError::Cancelled)?? {
+                    if cancel.is_cancelled() {
+                        return Err(StoreError::Cancelled);
+                    }
+                    visit(stretch.episode, step, events)?;
+                }
+                state.done += stretch.steps;
+                progress(state);
+            }
+            Ok(())
         })
     }
 

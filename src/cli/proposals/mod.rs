@@ -3,17 +3,18 @@
 mod decide;
 mod print;
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::Subcommand;
 use serde_json::json;
 
 use super::output::{print_json, print_text};
 use crate::config::Workspace;
 use crate::protocol::sanitize::clean;
-use crate::review::{Content, Desk, Draft, ProposalId, RevisionContent, What, check_result};
+use crate::review::{Content, Desk, Draft, ProposalId, RevisionContent, What, check_result, read_draft, write_draft};
 use crate::scaffold::{self, MANIFEST, Scaffold, digest_of};
 
 /// Arguments of `automem proposals`.
@@ -57,6 +58,21 @@ enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Write a proposal to a file, to hand it on
+    Export {
+        /// The proposal
+        id: String,
+        /// The file, which must not exist
+        file: PathBuf,
+    },
+    /// Put a proposal from a file on the desk (`-` for stdin)
+    Import {
+        /// The file
+        file: PathBuf,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
     /// Decide on parts; when none is left, the decisions are committed and the result is checked
     Decide(decide::Decide),
     /// Split a part into its lines
@@ -92,8 +108,8 @@ enum Verb {
     },
     /// Take the last thing back: a promotion, the commitment, a decision, a split, a comment
     Undo {
-        /// The proposal
-        id: String,
+        /// The proposal [default: where something happened last]
+        id: Option<String>,
         /// Why
         #[arg(long, default_value = "")]
         reason: String,
@@ -144,6 +160,18 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
             let id = desk.propose(draft, &by)?;
             print::dossier(&desk.dossier(&id)?, json)?;
         }
+        Verb::Export { id, file } => {
+            let text = write_draft(&desk.dossier(&id_of(&id))?.proposal.draft);
+            let mut out = std::fs::File::create_new(&file)
+                .with_context(|| format!("{} could not be made (is it there already?)", file.display()))?;
+            out.write_all(text.as_bytes())
+                .with_context(|| format!("{} could not be written", file.display()))?;
+        }
+        Verb::Import { file, json } => {
+            let draft = read_draft(&file.display().to_string(), &read_text(&file)?)?;
+            let id = desk.propose(draft, &by)?;
+            print::dossier(&desk.dossier(&id)?, json)?;
+        }
         Verb::Decide(args) => return decide::run(&mut desk, &by, args),
         Verb::Split { id, part, json } => {
             let id = id_of(&id);
@@ -169,7 +197,11 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
             print::dossier(&desk.dossier(&id)?, json)?;
         }
         Verb::Undo { id, reason, json } => {
-            let id = id_of(&id);
+            let id = match (id, desk.log()?.last()) {
+                (Some(id), _) => id_of(&id),
+                (None, Some(last)) => last.proposal.clone(),
+                (None, None) => bail!("there is nothing to take back: there are no proposals yet"),
+            };
             undo(&mut desk, &id, &by, &reason)?;
             print::dossier(&desk.dossier(&id)?, json)?;
         }
@@ -276,7 +308,6 @@ fn drafted(
 
 /// A file to read a text from, `-` for stdin.
 fn read_text(path: &PathBuf) -> anyhow::Result<String> {
-    use anyhow::Context;
     if path.as_os_str() == "-" {
         return std::io::read_to_string(std::io::stdin()).context("stdin could not be read");
     }

@@ -48,6 +48,12 @@ pub const NAMES: [&str; 19] = [
     "furnace", "player", "cow", "zombie", "skeleton", "arrow", "plant",
 ];
 
+/// What a note can tell of: all names but those of nothing and of the player.
+pub const THINGS: &[&str] = &[
+    "water", "grass", "stone", "path", "sand", "tree", "lava", "coal", "iron", "diamond", "table", "furnace", "cow",
+    "zombie", "skeleton", "arrow", "plant",
+];
+
 /// The name of a tile; `nothing` for a number that is none.
 pub fn name(tile: u8) -> &'static str {
     NAMES.get(usize::from(tile)).copied().unwrap_or(NAMES[0])

@@ -18,7 +18,7 @@ use crate::types::Digest;
 const UNDER_WAY: &str = ".automem-";
 /// Where a folder waits while its successor takes its name, where names cannot be exchanged.
 const ASIDE: &str = ".aside-";
-const LOCK: &str = ".lock";
+const LOCK: &str = "scaffolds.lock";
 const WAIT_FOR_LOCK: Duration = Duration::from_secs(5);
 
 /// What an installation did.
@@ -234,7 +234,7 @@ impl Versions {
     }
 
     pub(super) fn lock(&self, wait: Duration) -> Result<Lock, VersionError> {
-        let path = self.scaffolds.join(LOCK);
+        let path = self.database.with_file_name(LOCK);
         let file = File::create(&path).map_err(|error| VersionError::folder(&self.scaffolds, "written", &error))?;
         let begun = Instant::now();
         loop {

@@ -43,7 +43,6 @@ impl Place {
             .flatten()
             .flatten();
         let mut names: Vec<String> = entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
-        names.retain(|name| name != ".lock");
         names.sort();
         names
     }
