@@ -123,6 +123,9 @@ pub enum TuiError {
     /// The run cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Proposals cannot be read.
+    #[error(transparent)]
+    Review(#[from] crate::review::ReviewError),
     /// The run that was played did not end well.
     #[error(transparent)]
     Agent(#[from] AgentError),

@@ -142,7 +142,7 @@ pub(crate) static TABLE: &[Binding] = &[
     key(P::Watch, &["z"], A::Zoom, "zoom", "This pane over the whole width, and back", 0),
     key(P::Watch, &["v"], A::View, "view", "Game: the agent's view, the whole map with its trail, the text the model saw", 7),
     key_if(State::has_pictures, P::Watch, &["V"], A::Picture, "pictures", "Game: as pictures, half-blocks, letters, letters without colour", 0),
-    key(P::Watch, &["d"], A::Diff, "diff", "Scaffold: its files, or the difference to another one", 0),
+    key(P::Watch, &["d"], A::Diff, "diff", "Scaffold: its files, the difference to its parent and to others, a revision that waits", 0),
     key(P::Watch, &["/"], A::Search, "search", "Search everything in the run", 6),
     key_if(State::has_hits, P::Watch, &["n"], A::HitBy(1), "next match", "The next place that was found", 0),
     key_if(State::has_hits, P::Watch, &["N"], A::HitBy(-1), "match before", "The place before that was found", 0),
