@@ -19,7 +19,10 @@ use super::pictures::{Graphics, Ready};
 use super::rules::Rules;
 use super::take_over::Edited;
 use super::theme::Theme;
+use super::widgets::diff::Side;
+use super::widgets::syntax::Spans;
 use crate::analysis::Heat;
+use crate::review::{Dossier, ProposalId, Standing};
 use crate::store::{FileState, StepMark};
 use crate::types::{Digest, EpisodeNo, EpisodeSummary, Event as RunEvent, RunMeta, StepNo, StepRecord};
 
@@ -188,6 +191,25 @@ pub(crate) enum Data {
     },
     /// News of Lab.
     Lab(LabNews),
+    /// All proposals.
+    Proposals(Vec<Standing>),
+    /// A proposal that was opened, or that goes on.
+    Dossier(Arc<Dossier>),
+    /// A proposal that cannot be opened: cause and next step.
+    NoDossier(String),
+    /// Colours of lines of a proposal's file.
+    Colours {
+        /// The proposal.
+        proposal: ProposalId,
+        /// Index of the file.
+        file: usize,
+        /// Which text.
+        side: Side,
+        /// The first line.
+        from: usize,
+        /// Line by line.
+        spans: Vec<Spans>,
+    },
     /// Something went well.
     Note(String),
     /// Something went wrong.

@@ -59,6 +59,14 @@ pub(crate) enum Place {
     Lab,
     /// The dialog that starts an optimization.
     Optimize,
+    /// The list of proposals.
+    Review,
+    /// An open proposal, whatever has the focus.
+    Proposal,
+    /// A hunk of it that a verdict can be given on.
+    Gate,
+    /// A summary before something that counts.
+    Seal,
     /// A question.
     Confirm,
 }
@@ -88,6 +96,10 @@ impl Place {
             Self::Walk => "Walking",
             Self::Lab => "Lab",
             Self::Optimize => "New optimization",
+            Self::Review => "Review",
+            Self::Proposal => "Proposal",
+            Self::Gate => "Gate",
+            Self::Seal => "Summary",
             Self::Confirm => "Question",
         }
     }
@@ -110,6 +122,8 @@ pub(crate) enum Screen {
     Watch,
     /// Scaffolds, gates, optimizations.
     Lab,
+    /// Proposals and the decisions on them.
+    Review,
 }
 
 /// A kind of event on the timeline.
@@ -207,6 +221,22 @@ pub(crate) enum Action {
     StopOptimization,
     ResumeOptimization,
     ParentRun,
+    HunkBy(i32),
+    AcceptHunk,
+    RejectHunk,
+    RejectBecause,
+    SplitHunk,
+    EditHunk,
+    Comment,
+    Range,
+    Everything,
+    Commit,
+    Seal,
+    Check,
+    Promote,
+    Discard,
+    WhyNot,
+    Beside,
 }
 
 /// One row of the table.

@@ -11,6 +11,7 @@ mod app;
 pub mod bench;
 mod blame;
 mod cache;
+mod coloring;
 mod columns;
 mod data;
 mod edge;
@@ -39,6 +40,8 @@ mod panes;
 mod pictures;
 mod playing;
 mod prompt;
+mod proposals;
+mod review;
 mod rules;
 mod runs;
 mod screenshot;
@@ -124,6 +127,9 @@ pub enum TuiError {
     /// The run cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Proposals cannot be read.
+    #[error(transparent)]
+    Review(#[from] crate::review::ReviewError),
     /// The run that was played did not end well.
     #[error(transparent)]
     Agent(#[from] AgentError),

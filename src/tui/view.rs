@@ -27,6 +27,7 @@ pub(crate) fn draw(state: &State, buf: &mut Buffer) -> Option<(u16, u16)> {
         Screen::Runs => panels::runs::draw(state, frame.body, buf),
         Screen::Watch => panels::watch::draw(state, frame.body, buf),
         Screen::Lab => panels::lab::draw(state, frame.body, buf),
+        Screen::Review => panels::review::draw(state, frame.body, buf),
     }
     for overlay in &state.overlays {
         match overlay {
@@ -40,6 +41,8 @@ pub(crate) fn draw(state: &State, buf: &mut Buffer) -> Option<(u16, u16)> {
             Overlay::Confirm(confirm) => panels::confirm::draw(state, confirm, frame.body, buf),
             Overlay::Files(picker) => panels::picker::draw(state, picker, "Edit a memory file", frame.body, buf),
             Overlay::TakeOver(panel) => panels::take_over::draw(state, panel, buf),
+            Overlay::Reasons(picker) => panels::picker::draw(state, picker, "Reject, because it is …", frame.body, buf),
+            Overlay::Seal(seal) => panels::seal::draw(state, seal, frame.body, buf),
             Overlay::Line(_) => {}
         }
     }

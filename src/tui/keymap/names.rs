@@ -30,6 +30,10 @@ impl Place {
             Self::Walk => "walking",
             Self::Lab => "lab",
             Self::Optimize => "new-optimization",
+            Self::Review => "review",
+            Self::Proposal => "proposal",
+            Self::Gate => "gate",
+            Self::Seal => "summary",
             Self::Confirm => "question",
         }
     }
@@ -55,6 +59,7 @@ impl Action {
             Self::Show(Screen::Runs) => "show-runs",
             Self::Show(Screen::Watch) => "show-watch",
             Self::Show(Screen::Lab) => "show-lab",
+            Self::Show(Screen::Review) => "show-review",
             Self::Copy => "copy",
             Self::SaveScreen => "save-screen",
             Self::NextTheme => "next-theme",
@@ -126,6 +131,22 @@ impl Action {
             Self::StopOptimization => "stop-optimization",
             Self::ResumeOptimization => "resume-optimization",
             Self::ParentRun => "parent-run",
+            Self::HunkBy(by) => way(by, "hunk-back", "hunk-on"),
+            Self::AcceptHunk => "accept-hunk",
+            Self::RejectHunk => "reject-hunk",
+            Self::RejectBecause => "reject-because",
+            Self::SplitHunk => "split-hunk",
+            Self::EditHunk => "edit-hunk",
+            Self::Comment => "comment",
+            Self::Range => "range",
+            Self::Everything => "everything",
+            Self::Commit => "commit",
+            Self::Seal => "confirm",
+            Self::Check => "check",
+            Self::Promote => "promote",
+            Self::Discard => "discard",
+            Self::WhyNot => "why-not",
+            Self::Beside => "side-by-side",
         }
     }
 }

@@ -3,6 +3,8 @@
 mod keys;
 mod lab;
 mod panes;
+mod review;
+mod review_gate;
 mod runs;
 mod screens;
 mod take_over;

@@ -8,6 +8,7 @@ mod memory;
 mod news;
 mod overlays;
 mod panes;
+mod review;
 mod runs;
 mod search;
 mod settle;
@@ -17,6 +18,7 @@ mod watch;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::data::{ControlRequest, Effect, Event, ThemeRequest};
+use super::effects::Ask;
 use super::keymap::{self, Action, Screen};
 use super::layout;
 use super::live;
@@ -24,6 +26,7 @@ use super::overlay::{Confirm, LineFor, LinePrompt, Overlay, Picker};
 use super::state::{Mood, State};
 use super::theme::Theme;
 
+pub(crate) use review::saw;
 pub(crate) use settle::settle;
 
 /// Takes in an event.
@@ -100,6 +103,7 @@ pub(crate) fn act(state: &mut State, action: Action) -> Vec<Effect> {
         Screen::Runs => runs::act(state, action),
         Screen::Watch => watch::act(state, action),
         Screen::Lab => lab::act(state, action),
+        Screen::Review => review::act(state, action),
     }
 }
 
@@ -130,6 +134,7 @@ fn everywhere(state: &mut State, action: Action) -> Option<Vec<Effect>> {
             let text = match &state.watch {
                 Some(watch) if state.screen == Screen::Watch => format!("automem-step-{}.svg", watch.cursor),
                 _ if state.screen == Screen::Lab => "automem-lab.svg".to_owned(),
+                _ if state.screen == Screen::Review => "automem-review.svg".to_owned(),
                 _ => "automem-runs.svg".to_owned(),
             };
             let purpose = LineFor::Save;
@@ -151,6 +156,7 @@ fn show(state: &mut State, screen: Screen) -> Vec<Effect> {
     state.overlays.clear();
     state.redraw = true;
     state.screen = screen;
+    state.came_from = None;
     if let Some(watch) = state.watch.as_mut().filter(|_| screen != Screen::Watch) {
         watch.playing = false;
     }
@@ -181,6 +187,9 @@ pub(super) fn use_theme(state: &mut State, theme: Theme) {
         watch.memory.open.key = None;
         watch.scaffold.open.key = None;
     }
+    if let Some(open) = &mut state.review.open {
+        open.why.key = None;
+    }
     // A prompt that is open was coloured when it was opened.
     let at = state
         .overlays
@@ -209,6 +218,15 @@ fn quit(state: &mut State) -> Vec<Effect> {
         state.overlays.pop();
         state.redraw = true;
         return Vec::new();
+    }
+    if state.screen == Screen::Watch && state.came_from == Some(Screen::Review) {
+        return show(state, Screen::Review);
+    }
+    if state.screen == Screen::Review {
+        return match state.review.open.take() {
+            Some(_) => vec![Effect::Review(Ask::Close)],
+            None => show(state, state.home),
+        };
     }
     if state.screen == Screen::Watch && state.home == Screen::Runs && state.live_here().is_none() {
         return show(state, Screen::Runs);
@@ -256,6 +274,7 @@ fn copy(state: &mut State) -> Vec<Effect> {
             .selected_node()
             .map(|node| format!("{}@{}", node.line, node.digest)),
         (None, Screen::Watch) => state.watch.as_ref().and_then(|watch| watch::copied(watch)),
+        (None, Screen::Review) => review::copied(state),
     };
     match text {
         Some(text) => {
