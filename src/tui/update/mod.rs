@@ -219,8 +219,8 @@ fn quit(state: &mut State) -> Vec<Effect> {
         state.redraw = true;
         return Vec::new();
     }
-    if state.screen == Screen::Watch && state.came_from == Some(Screen::Review) {
-        return show(state, Screen::Review);
+    if let Some(before) = state.came_from.filter(|_| state.screen == Screen::Watch) {
+        return show(state, before);
     }
     if state.screen == Screen::Review {
         return match state.review.open.take() {

@@ -116,8 +116,10 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
             return filter::clear(state);
         }
         Action::Back => {
-            if !back(watch) && state.came_from == Some(Screen::Review) {
-                return super::show(state, Screen::Review);
+            if !back(watch)
+                && let Some(before) = state.came_from
+            {
+                return super::show(state, before);
             }
         }
         Action::MemoryDiff | Action::Mark | Action::OnlyThis | Action::Readers => return memory::act(state, action),
