@@ -8,6 +8,7 @@ use std::time::Instant;
 use crossbeam_channel::{Receiver, Sender};
 
 use super::data::{Data, EditRequest, Effect, Event, LiveId, StartRequest};
+use super::insight;
 use super::jobs;
 use super::loader::{self, Request};
 use super::outside::Lookout;
@@ -15,6 +16,7 @@ use super::pictures::{Wanted, encode};
 use super::playing::{Played, Playing};
 use super::theme::Themes;
 use crate::agent::RunHandle;
+use crate::analysis::Analyst;
 use crate::config::{Settings, Workspace};
 use crate::jobs::Cancel;
 use crate::store::{Leftover, Registry, Trash};
@@ -36,6 +38,9 @@ pub(super) struct Edge {
     pictures: Option<encode::Desk>,
     search: Cancel,
     filter: Cancel,
+    analysis: Cancel,
+    /// What the last run that was measured came to, so that only what is new is measured.
+    analyst: Arc<Mutex<Option<Analyst>>>,
     lookout: Option<Lookout>,
     pull: Cancel,
 }
@@ -86,6 +91,8 @@ impl Edge {
             started: Arc::default(),
             search: Cancel::new(),
             filter: Cancel::new(),
+            analysis: Cancel::new(),
+            analyst: Arc::default(),
             lookout: None,
             pull: Cancel::new(),
         })
@@ -143,6 +150,15 @@ impl Edge {
                 jobs::spawn(&self.events, move |events| jobs::search(path, &text, &cancel, events));
             }
             Effect::CancelSearch => self.search.cancel(),
+            Effect::Analyse { path, episode } => {
+                self.analysis.cancel();
+                self.analysis = Cancel::new();
+                let (cancel, analyst) = (self.analysis.clone(), Arc::clone(&self.analyst));
+                jobs::spawn(&self.events, move |events| {
+                    insight::measure(path, episode, &mut locked(&analyst), &cancel, events)
+                });
+            }
+            Effect::CancelAnalysis => self.analysis.cancel(),
             Effect::LoadHeat { episode, upto } => self.ask(Request::Heat { episode, upto }),
             Effect::LoadMemoryDiff(wish) => self.ask(Request::MemoryDiff(wish)),
             Effect::Sift { episode, steps, filter } => self.ask(Request::Sift { episode, steps, filter }),
@@ -285,6 +301,7 @@ impl Edge {
     pub(super) fn close(mut self) -> (Vec<RunHandle>, Option<String>) {
         self.search.cancel();
         self.filter.cancel();
+        self.analysis.cancel();
         self.lookout = None;
         self.pull.cancel();
         self.adopt();

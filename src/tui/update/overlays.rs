@@ -1,6 +1,6 @@
 //! Actions on what lies over the screen.
 
-use super::{act as act_below, filter, load_theme, push, quit_now, runs, search, take_over, watch};
+use super::{act as act_below, filter, insight, load_theme, push, quit_now, runs, search, take_over, watch};
 use crate::tui::data::{ControlRequest, Effect};
 use crate::tui::keymap::{Action, Screen};
 use crate::tui::overlay::{Command, Confirm, LineFor, Overlay, Picker, erase_word};
@@ -116,6 +116,7 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
             state.overlays.extend(over);
             return effects;
         }
+        Overlay::Insight(panel) => insight::act(state, panel, action),
         Overlay::Columns(selected) => {
             runs::choose_column(state, selected, action);
             Vec::new()
@@ -135,6 +136,9 @@ fn close(state: &mut State, top: &Overlay) -> Vec<Effect> {
     }
     if let Overlay::TakeOver(_) = top {
         take_over::closed(state);
+    }
+    if let Overlay::Insight(_) = top {
+        return insight::closed(state);
     }
     if let Overlay::Form(form) = top {
         let mut form = (**form).clone();
