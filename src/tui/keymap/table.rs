@@ -149,7 +149,7 @@ pub(crate) static TABLE: &[Binding] = &[
     key(P::Watch, &["F"], A::Filter, "filter", "Actions: show only some, such as `op:APPEND phase:LOG`; [ ] go through them", 7),
     key_if(State::has_filter, P::Watch, &["X"], A::ClearFilter, "no filter", "Actions: show everything again", 5),
 
-    key(P::Watch, &["i"], A::Insight, "metrics", "Metrics as of this step, what goes wrong in the run, and what its failures go back to", 6),
+    key(P::Watch, &["i"], A::Insight, "metrics", "Metrics as of this step, what goes wrong in the run, and what its failures go back to", 7),
 
     // metrics, findings, faults
     key(P::Insight, &["Enter"], A::Open, "its steps", "Go to the first step that shows it, then to the next", 2),
