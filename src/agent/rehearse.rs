@@ -13,7 +13,7 @@ use super::run::{self, RunPlan};
 use crate::jobs::Cancel;
 use crate::llm::{ChatAnswer, ChatModel, ChatProgress, ChatRequest, LlmError};
 use crate::protocol::{DONE, print_action, print_op};
-use crate::scaffold::hooks::HOOKS;
+use crate::scaffold::hooks::{HOOKS, place_in_script};
 use crate::scaffold::{Entry, ProblemAt, Scaffold};
 use crate::store::Reader;
 use crate::types::{Body, EndReason, ModelRef, Phase, Sampling, StopReason};
@@ -50,6 +50,7 @@ pub fn rehearse(scaffold: &Scaffold) -> Result<Vec<ProblemAt>, AgentError> {
             found.extend(trouble(event?.body));
         }
     }
+    let migrating = scaffold.rehearse_migration();
     Ok(found
         .into_iter()
         .map(|trouble| ProblemAt {
@@ -59,6 +60,7 @@ pub fn rehearse(scaffold: &Scaffold) -> Result<Vec<ProblemAt>, AgentError> {
             message: trouble.message,
             hint: "seen in a rehearsal of 20 steps".to_owned(),
         })
+        .chain(migrating)
         .collect())
 }
 
@@ -79,7 +81,7 @@ fn trouble(body: Body) -> Option<Trouble> {
     };
     Some(match body {
         Body::HookFailed { hook, message } => {
-            let (line, column, message) = place(&message);
+            let (line, column, message) = place_in_script(&message);
             Trouble {
                 file: HOOKS,
                 line,
@@ -98,16 +100,6 @@ fn trouble(body: Body) -> Option<Trouble> {
         Body::Annotated { text } if text.contains("a prompt could not be made") => whole("prompts", text),
         _ => return None,
     })
-}
-
-/// Line, column and the rest of an error of the script; zeros where it names no place.
-fn place(message: &str) -> (u32, u32, &str) {
-    let found = message.strip_prefix(HOOKS).and_then(|rest| {
-        let (line, rest) = rest.strip_prefix(':')?.split_once(':')?;
-        let (column, rest) = rest.split_once(':')?;
-        Some((line.parse().ok()?, column.parse().ok()?, rest.trim_start()))
-    });
-    found.unwrap_or((0, 0, message))
 }
 
 /// Tries everything once; see the module.
@@ -234,16 +226,16 @@ impl ChatModel for Actor {
 
 #[cfg(test)]
 mod place_tests {
-    use super::place;
+    use crate::scaffold::hooks::place_in_script;
 
     #[test]
     fn the_place_of_an_error_is_told_apart_from_its_message() {
         assert_eq!(
-            place("hooks.star:3:37: Floor division by zero: 1 // 0"),
+            place_in_script("hooks.star:3:37: Floor division by zero: 1 // 0"),
             (3, 37, "Floor division by zero: 1 // 0")
         );
         for other in ["it took too long", "hooks.star: gone", "hooks.star:x:1: y"] {
-            assert_eq!(place(other), (0, 0, other));
+            assert_eq!(place_in_script(other), (0, 0, other));
         }
     }
 }

@@ -14,9 +14,11 @@ mod man;
 mod memory;
 mod metrics;
 mod model;
+mod optimize;
 mod output;
 mod plan;
 mod progress;
+mod proposals;
 mod replay;
 mod resume;
 mod review;
@@ -77,6 +79,10 @@ verbs! {
     Screenshot => screenshot,
     /// Begin, check, show, list and compare scaffolds
     Scaffold => scaffold,
+    /// What waits for a decision: show, decide, apply, undo, and the log of it
+    Proposals => proposals,
+    /// Improve a scaffold: revisions that a person decides on, gated on fixed seeds
+    Optimize => optimize,
     /// Fetch, list, describe, measure and requantise models
     Model => model,
     /// Show, check and explain the settings and keys

@@ -22,8 +22,11 @@ pub(super) struct Args {
     #[arg(long, default_value_t = 0)]
     step: u32,
     /// Screen
-    #[arg(long, default_value = "watch", value_parser = ["watch", "runs"])]
+    #[arg(long, default_value = "watch", value_parser = ["watch", "runs", "review"])]
     screen: String,
+    /// The proposal that is open, with `--screen review`
+    #[arg(long, value_name = "ID")]
+    proposal: Option<String>,
     /// Columns and rows
     #[arg(long, default_value = "160x48", value_parser = size)]
     size: (u16, u16),
@@ -52,10 +55,10 @@ pub(super) struct Args {
 
 /// Draws it.
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let screen = if args.screen == "runs" {
-        ShotScreen::Runs
-    } else {
-        ShotScreen::Watch
+    let screen = match args.screen.as_str() {
+        "runs" => ShotScreen::Runs,
+        "review" => ShotScreen::Review,
+        _ => ShotScreen::Watch,
     };
     if args.run.is_none() && screen == ShotScreen::Watch {
         output::print_error(&anyhow::anyhow!(
@@ -65,6 +68,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let shot = Shot {
         run: args.run,
+        proposal: args.proposal,
         episode: EpisodeNo(args.episode),
         step: StepNo(args.step),
         screen,

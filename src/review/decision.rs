@@ -202,7 +202,12 @@ pub enum What {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         policy: Option<String>,
     },
-    /// It could not be applied; the head is as it was.
+    /// Its promotion is about to be taken back.
+    Demoting {
+        /// Digest of the head that comes back; `None` when the line had no folder.
+        to: Option<Digest>,
+    },
+    /// The head could not be exchanged; it is as it was.
     ApplyFailed {
         /// Why.
         why: String,
@@ -224,4 +229,34 @@ pub enum What {
         /// Which.
         by: ProposalId,
     },
+}
+
+impl What {
+    /// The entry's kind in words.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Proposed => "proposed",
+            Self::Decided { verdict, .. } => match verdict {
+                Verdict::Accept => "accepted a part",
+                Verdict::Reject { .. } => "rejected a part",
+                Verdict::Edit { .. } => "edited a part",
+            },
+            Self::Split { .. } => "split a part",
+            Self::Commented { .. } => "commented",
+            Self::Undone { .. } => "took something back",
+            Self::Committed { .. } => "committed the decisions",
+            Self::Checked { problems, .. } if problems.is_empty() => "checked: it can work",
+            Self::Checked { .. } => "checked: it cannot work",
+            Self::GateStarted { .. } => "began the gate",
+            Self::GateStopped { .. } => "stopped the gate",
+            Self::Gated { .. } => "ended the gate",
+            Self::Applying { .. } => "began to apply it",
+            Self::Promoted { .. } => "promoted it",
+            Self::Demoting { .. } => "began to undo the promotion",
+            Self::ApplyFailed { .. } => "could not apply it",
+            Self::Demoted { .. } => "undid the promotion",
+            Self::Discarded { .. } => "discarded it",
+            Self::Superseded { .. } => "superseded it",
+        }
+    }
 }

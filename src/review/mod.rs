@@ -3,12 +3,26 @@
 //! Owns what waits for a person, what was decided on which bytes, and the log of it in the workspace's
 //! database, which only grows. Shared by both loops. Must not write revisions, play gates or know screens.
 
+mod check;
 mod decision;
+mod desk;
+mod error;
+mod exchange;
 mod gate;
 mod part;
+mod promote;
 mod proposal;
+mod stamp;
+mod standing;
+#[cfg(test)]
+mod tests;
 
+pub use check::check_result;
 pub use decision::{Entry, Reason, Seq, Verdict, What};
+pub use desk::{Desk, Dossier};
+pub use error::ReviewError;
+pub use exchange::{read_draft, sample, write_draft};
 pub use gate::{GateReport, Outcome, Pair, Score};
 pub use part::{Part, PartId, PartKind, Taken, assemble, parts_of};
 pub use proposal::{Content, Draft, Evidence, Origin, Proposal, ProposalId, RevisionContent};
+pub use standing::{Comment, Extent, PartDecision, PartStanding, Standing, State};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::error::{ProblemAt, ScaffoldError};
 use super::hooks::{self, HOOKS};
+use super::library::foreign;
 use super::manifest::{self, Manifest, RawManifest};
 use super::templates::{FOLDER, Template, Templates};
 use super::vars::{OwnVars, TemplateVars, sample};
@@ -12,6 +13,12 @@ use crate::types::Phase;
 
 /// All problems of a scaffold's files that can be found without running anything.
 pub fn check(files: &BTreeMap<String, String>) -> Vec<ProblemAt> {
+    if files.keys().any(|path| path.ends_with(".py"))
+        && let Some(what) = foreign(files)
+    {
+        let hint = "`automem scaffold show` and `diff` read it; `automem scaffold new` begins one that runs";
+        return vec![ProblemAt::of_file(MANIFEST, format!("this is {what}"), hint)];
+    }
     let (manifest, mut problems) = manifest::read(files);
     let own = own_names(manifest.as_ref());
     let (templates, template_problems) = Templates::compile(files, &own);

@@ -93,6 +93,9 @@ pub enum ScaffoldError {
     /// A prompt could not be made.
     #[error("a prompt could not be made: {0}; `automem scaffold check` shows more")]
     Render(ProblemAt),
+    /// A kept version of it could not be had.
+    #[error(transparent)]
+    Version(#[from] super::VersionError),
 }
 
 fn listed(problems: &[ProblemAt]) -> String {

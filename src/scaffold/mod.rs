@@ -6,33 +6,45 @@
 //! Must not call a model, play a world or touch an agent's memory.
 
 mod actions;
+mod archive;
 mod check;
 mod diff;
 mod error;
+mod folder;
 pub mod hooks;
 mod library;
+mod lineage;
 mod manifest;
+mod migrate;
 mod resolve;
+mod schema;
 mod templates;
 mod upkeep;
 mod variants;
 mod vars;
+mod versions;
 mod vocabulary;
 
 pub use actions::{ActionRules, ResultForm};
+pub use archive::{ArchiveError, pack, unpack};
 pub use check::check;
 pub use diff::{DiffLine, FileDiff, LineTag, diff};
 pub use error::{ProblemAt, ScaffoldError};
-pub use library::{ScaffoldName, Source, read_folder};
+pub use folder::{files_problem, path_problem, sound_name};
+pub use library::{AnyFolder, ScaffoldName, Source, line_of, read_any, read_folder, write_new};
+pub use lineage::{Lineage, Node, RunScore, lineage};
 pub use manifest::{
     Budgets, FileSpec, Manifest, OpsOrder, Policy, PromptSpec, PromptWhen, Prune, Retention, SamplingSpec,
 };
+pub use migrate::{FileFate, FileMove, moves};
+pub use schema::compare_files;
 pub use templates::{Template, Variable, variables};
 pub use upkeep::{Kept, upserted};
 pub use variants::Variant;
 pub use vars::{
     ContinueVars, FileLine, Inlined, MemoryView, OpHelp, OwnVars, PlannedFile, StepVars, SystemVars, TemplateVars,
 };
+pub use versions::{Installed, Version, VersionError, Versions};
 pub use vocabulary::{CustomOp, Entry};
 
 use std::collections::BTreeMap;

@@ -147,7 +147,7 @@ impl StoreError {
     }
 
     /// Sorts an error of SQLite by what a person can do about it.
-    pub(super) fn sqlite(path: &Path, error: &rusqlite::Error) -> Self {
+    pub(crate) fn sqlite(path: &Path, error: &rusqlite::Error) -> Self {
         use rusqlite::ErrorCode as Code;
         let path = path.to_owned();
         let what = error.to_string();
@@ -180,7 +180,7 @@ impl StoreError {
         }
     }
 
-    pub(super) fn io(path: &Path, doing: &'static str, error: &std::io::Error) -> Self {
+    pub(crate) fn io(path: &Path, doing: &'static str, error: &std::io::Error) -> Self {
         match error.kind() {
             std::io::ErrorKind::NotFound if doing == "opened" => Self::NotFound { path: path.to_owned() },
             std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => Self::Full { path: path.to_owned() },

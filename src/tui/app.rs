@@ -87,6 +87,7 @@ impl<B: Backend> Canvas<B> {
             }
         })?;
         self.frames += 1;
+        update::saw(state);
         Ok(true)
     }
 }

@@ -1,6 +1,7 @@
 //! Measures of the screen for `automem bench tui`: what a frame costs, that nothing is drawn when
 //! nothing changed, and what is drawn while many episodes play.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,8 @@ use super::state::{Mood, State};
 use super::theme::{Depth, Theme};
 use super::{TuiError, update};
 use crate::config::{Settings, Workspace};
+use crate::llm::Usage;
+use crate::review::{Content, Dossier, Draft, Proposal, RevisionContent, Standing};
 use crate::store::Reader;
 use crate::types::{EpisodeNo, StepNo};
 
@@ -116,6 +119,70 @@ pub fn measure(run: &Path, time: Duration) -> Result<Figures, TuiError> {
         idle_frames,
         burst_frames: canvas.frames - before,
     })
+}
+
+/// Milliseconds to the first frame of a difference of two texts of 100 kB, the median of some: comparing them,
+/// laying them out, finding the words that changed, drawing. Colours come later, from a thread of their own.
+///
+/// # Errors
+/// When the theme cannot be read.
+pub fn diff() -> Result<f64, TuiError> {
+    let old: String = (0..2_500)
+        .map(|n| {
+            format!(
+                "{n:>5}: the line says what the player saw at {}, {}\n",
+                n * 7 % 64,
+                n * 13 % 64
+            )
+        })
+        .collect();
+    let changed = |(n, line): (usize, &str)| match n % 9 {
+        0 => line.replace("player", "agent"),
+        4 => format!("{line}    and one more of them\n"),
+        7 => String::new(),
+        _ => line.to_owned(),
+    };
+    let new: String = old.split_inclusive('\n').enumerate().map(changed).collect();
+    let files = |text: &str| BTreeMap::from([("hooks.star".to_owned(), text.to_owned())]);
+    let proposal = Proposal {
+        id: "p1".into(),
+        created: String::new(),
+        draft: Draft {
+            author: String::new(),
+            title: String::new(),
+            rationale: String::new(),
+            evidence: Vec::new(),
+            usage: Usage::default(),
+            origin: None,
+            content: Content::Revision(Box::new(RevisionContent {
+                line: String::new(),
+                parent: String::new(),
+                parent_digest: crate::types::Digest::of("parent"),
+                base: files(&old),
+                files: files(&new),
+            })),
+        },
+    };
+    let mut times = Vec::new();
+    for _ in 0..9 {
+        let theme = Theme::load("dark", Depth::True)?;
+        let mut state = State::new(SIZE, theme, Screen::Review);
+        state.review.opening = Some(proposal.id.clone());
+        let Ok(terminal) = Terminal::new(TestBackend::new(SIZE.0, SIZE.1));
+        let mut canvas = Canvas::new(terminal);
+        let began = Instant::now();
+        let dossier = Dossier {
+            standing: Standing::of(&proposal, &[]),
+            proposal: proposal.clone(),
+            entries: Vec::new(),
+        };
+        update::update(&mut state, Event::Data(Data::Dossier(std::sync::Arc::new(dossier))));
+        update::settle(&mut state);
+        draw(&mut canvas, &mut state);
+        times.push(ms(began));
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times[times.len() / 2])
 }
 
 /// What was measured while several episodes played.

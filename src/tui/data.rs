@@ -14,12 +14,16 @@ pub(crate) use super::effects::{ControlRequest, EditRequest, Effect, LoadRequest
 pub(crate) use super::entries::{Here, RunEntry, RunState, StartRequest};
 use super::filter::{Filter, Match};
 use super::insight::InsightNews;
+use super::lab::LabData;
 use super::memory_diff::MemoryDiff;
 use super::pictures::{Graphics, Ready};
 use super::rules::Rules;
 use super::take_over::Edited;
 use super::theme::Theme;
+use super::widgets::diff::Side;
+use super::widgets::syntax::Spans;
 use crate::analysis::Heat;
+use crate::review::{Dossier, ProposalId, Standing};
 use crate::store::{FileState, StepMark};
 use crate::types::{Digest, EpisodeNo, EpisodeSummary, Event as RunEvent, RunMeta, StepNo, StepRecord};
 
@@ -187,6 +191,27 @@ pub(crate) enum Data {
         names: Vec<String>,
         /// The files of the theme that shows had changed.
         reloaded: bool,
+    },
+    /// News of Lab.
+    Lab(LabNews),
+    /// All proposals.
+    Proposals(Vec<Standing>),
+    /// A proposal that was opened, or that goes on.
+    Dossier(Arc<Dossier>),
+    /// A proposal that cannot be opened: cause and next step.
+    NoDossier(String),
+    /// Colours of lines of a proposal's file.
+    Colours {
+        /// The proposal.
+        proposal: ProposalId,
+        /// Index of the file.
+        file: usize,
+        /// Which text.
+        side: Side,
+        /// The first line.
+        from: usize,
+        /// Line by line.
+        spans: Vec<Spans>,
     },
     /// Something went well.
     Note(String),
@@ -374,6 +399,28 @@ pub(crate) enum SearchNews {
     Found(Vec<Place>),
     /// It could not be done.
     Failed(String),
+}
+
+/// News of Lab, and of the optimization that this process works on.
+#[derive(Debug, Clone)]
+pub(crate) enum LabNews {
+    /// Everything it shows.
+    Loaded(Box<LabData>),
+    /// The optimization has a name.
+    Began(String),
+    /// What it does, and how far that is; 0 of 0 when unknown.
+    Does {
+        /// In words.
+        word: String,
+        /// Done.
+        done: u64,
+        /// All.
+        total: u64,
+    },
+    /// Something happened in it.
+    Told(String),
+    /// It is over, waits, or was stopped: what came of it.
+    Ended(Result<String, String>),
 }
 
 /// News of a look for what a filter lets through.

@@ -7,13 +7,18 @@ use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender};
 
+use super::coloring;
 use super::data::{Data, EditRequest, Effect, Event, LiveId, StartRequest};
+use super::effects::{Ask, ColourRequest, EditOf, LabAsk};
 use super::insight;
 use super::jobs;
+use super::laboratory;
 use super::loader::{self, Request};
+use super::optimizing;
 use super::outside::Lookout;
 use super::pictures::{Wanted, encode};
 use super::playing::{Played, Playing};
+use super::proposals;
 use super::theme::Themes;
 use crate::agent::RunHandle;
 use crate::analysis::Analyst;
@@ -42,7 +47,13 @@ pub(super) struct Edge {
     /// What the last run that was measured came to, so that only what is new is measured.
     analyst: Arc<Mutex<Option<Analyst>>>,
     lookout: Option<Lookout>,
+    proposals: Sender<Ask>,
+    colours: Option<Sender<ColourRequest>>,
+    /// Where the hunk that is edited lies.
+    hunk: Option<tempfile::TempDir>,
     pull: Cancel,
+    /// The optimization under way.
+    optimization: Cancel,
 }
 
 /// What only the program's loop can do.
@@ -83,6 +94,9 @@ impl Edge {
             trash: Arc::new(Mutex::new(Trash::new(&workspace))),
             leftovers: Arc::default(),
             pictures: None,
+            proposals: proposals::spawn(workspace.clone(), events.clone())?,
+            colours: None,
+            hunk: None,
             workspace,
             settings,
             events,
@@ -95,6 +109,7 @@ impl Edge {
             analyst: Arc::default(),
             lookout: None,
             pull: Cancel::new(),
+            optimization: Cancel::new(),
         })
     }
 
@@ -189,6 +204,12 @@ impl Edge {
                 let themes = Themes::of(&self.workspace);
                 jobs::spawn(&self.events, move |_| jobs::theme(&themes, &request));
             }
+            Effect::Lab(ask) => self.lab(ask),
+            Effect::Review(ask) => {
+                // A thread that is gone has said why.
+                let _ = self.proposals.send(ask);
+            }
+            Effect::Colour(request) => self.colour(request),
             Effect::Start(request) => self.start(request),
             Effect::Resume(path) => {
                 let (workspace, settings) = (self.workspace.clone(), self.settings.clone());
@@ -237,14 +258,56 @@ impl Edge {
         Left::Nothing
     }
 
-    /// Only while the agent waits between two steps may somebody else write its memory.
-    fn edit(&self, request: EditRequest) -> Left {
-        if self.played.waits(request.id, request.episode) {
-            return Left::Edit(request);
-        }
-        let said = "the agent is not between two steps: wait until it is, then edit again".to_owned();
+    /// Only while the agent waits between two steps may somebody else write its memory. A hunk is laid out in a
+    /// folder of its own.
+    fn edit(&mut self, mut request: EditRequest) -> Left {
+        let said = match &request.of {
+            EditOf::Memory(id, episode) if self.played.waits(*id, *episode) => return Left::Edit(request),
+            EditOf::Memory(..) => "the agent is not between two steps: wait until it is, then edit again".to_owned(),
+            EditOf::Hunk { text, .. } => {
+                let folder = tempfile::Builder::new().prefix("automem-hunk-").tempdir();
+                let laid = folder.and_then(|folder| {
+                    std::fs::write(folder.path().join(&request.path), text)?;
+                    Ok(folder)
+                });
+                match laid {
+                    Ok(folder) => {
+                        request.root = folder.path().to_owned();
+                        self.hunk = Some(folder);
+                        return Left::Edit(request);
+                    }
+                    Err(error) => format!("the hunk could not be laid out for an editor: {error}; see to TMPDIR"),
+                }
+            }
+        };
         let _ = self.events.try_send(Event::Data(Data::Failed(said)));
         Left::Nothing
+    }
+
+    fn lab(&mut self, ask: LabAsk) {
+        let (workspace, settings) = (self.workspace.clone(), self.settings.clone());
+        let job = match ask {
+            LabAsk::Load => return jobs::spawn(&self.events, move |_| laboratory::load(&workspace)),
+            LabAsk::Stop => return self.optimization.cancel(),
+            LabAsk::Start(request) => optimizing::Job::Start(request),
+            LabAsk::Resume(name) => optimizing::Job::Resume(name),
+        };
+        self.optimization = Cancel::new();
+        let cancel = self.optimization.clone();
+        jobs::spawn(&self.events, move |events| {
+            optimizing::work(&workspace, &settings, job, &cancel, events)
+        });
+    }
+
+    /// Has colours found. The thread begins with the first wish.
+    fn colour(&mut self, request: ColourRequest) {
+        if self.colours.is_none() {
+            self.colours = coloring::spawn(self.events.clone()).ok();
+        }
+        if let Some(colours) = &self.colours {
+            // Without room the lines stay plain.
+            let _ = colours.try_send(request);
+        }
     }
 
     fn ask(&self, request: Request) {
@@ -304,6 +367,7 @@ impl Edge {
         self.analysis.cancel();
         self.lookout = None;
         self.pull.cancel();
+        self.optimization.cancel();
         self.adopt();
         let emptied = locked(&self.trash).empty();
         (self.played.into_handles(), emptied.err().map(|error| error.to_string()))

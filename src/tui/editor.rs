@@ -240,7 +240,7 @@ fn judge(request: EditRequest, before: Option<&[u8]>, ended: Result<(), String>)
         ),
         Ok(found) if found.len() > request.most => {
             let why = format!(
-                "{} bytes are more than the {} of a memory file",
+                "{} bytes are more than the {} that it may have",
                 found.len(),
                 request.most
             );
@@ -305,12 +305,12 @@ fn refuse(request: &EditRequest, before: Option<&[u8]>, why: String) -> EditOutc
 mod tests {
     use super::*;
     use crate::tui::data::LiveId;
+    use crate::tui::effects::EditOf;
     use crate::types::EpisodeNo;
 
     fn request(root: &Path, path: &str) -> EditRequest {
         EditRequest {
-            id: LiveId(0),
-            episode: EpisodeNo(0),
+            of: EditOf::Memory(LiveId(0), EpisodeNo(0)),
             root: root.to_owned(),
             path: path.to_owned(),
             most: 64,

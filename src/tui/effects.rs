@@ -4,13 +4,17 @@
 
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::data::LiveId;
 use super::entries::StartRequest;
 use super::filter::Filter;
 use super::memory_diff::DiffWish;
+use super::optimize::OptimizeRequest;
 use super::pictures::Wanted;
 use super::theme::Depth;
+use super::widgets::diff::Side;
+use crate::review::{PartId, ProposalId, Seq, What};
 use crate::types::{Action, Digest, EpisodeNo, StepNo};
 
 /// What the edge is asked to do.
@@ -116,10 +120,16 @@ pub(crate) enum Effect {
     Act(LiveId, EpisodeNo, Action),
     /// Tell the agent something in the next prompt of an episode.
     Say(LiveId, EpisodeNo, String),
-    /// Give the terminal to a person's editor, with a memory file of an episode that waits.
+    /// Give the terminal to a person's editor, with a memory file of an episode that waits or a hunk.
     Edit(EditRequest),
     /// Take the terminal back from the editor.
     TakeBack,
+    /// Something about scaffolds and optimizations.
+    Lab(LabAsk),
+    /// Something about proposals.
+    Review(Ask),
+    /// Find the colours of some lines.
+    Colour(ColourRequest),
     /// Start something new.
     Start(StartRequest),
     /// Go on with a run that was interrupted.
@@ -151,6 +161,19 @@ pub(crate) enum Effect {
     Copy(String),
     /// Save the screen under this file name.
     SaveScreen(String),
+}
+
+/// What Lab asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum LabAsk {
+    /// Read what it shows.
+    Load,
+    /// Start an optimization.
+    Start(OptimizeRequest),
+    /// Go on with one.
+    Resume(String),
+    /// Stop the one under way.
+    Stop,
 }
 
 /// A theme to load.
@@ -196,14 +219,73 @@ pub(crate) struct LoadRequest {
     pub(crate) around: Vec<Range<u32>>,
 }
 
-/// A memory file to be edited by a person.
+/// What is asked of whoever keeps proposals. Everything is written at once; `seen` is the last entry of the
+/// proposal's log that the person had before them.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Ask {
+    /// Look for proposals again.
+    List,
+    /// Open one, or read it again.
+    Open(ProposalId),
+    /// It is not looked at any more.
+    Close,
+    /// Add these entries.
+    Append(ProposalId, Seq, Vec<What>),
+    /// Take back what was done last.
+    Undo(ProposalId, Seq),
+    /// Commit the decisions, then check what comes out.
+    Commit(ProposalId, Seq),
+    /// Check what came out.
+    Check(ProposalId),
+    /// Make the result the head.
+    Promote(ProposalId, String),
+    /// Take the promotion back.
+    Demote(ProposalId, String),
+}
+
+/// Lines of a file of a proposal whose colours are wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ColourRequest {
+    /// The proposal.
+    pub(crate) proposal: ProposalId,
+    /// Index of the file in its difference.
+    pub(crate) file: usize,
+    /// Which text of it.
+    pub(crate) side: Side,
+    /// Its path.
+    pub(crate) path: String,
+    /// The whole text.
+    pub(crate) text: Arc<str>,
+    /// The lines.
+    pub(crate) lines: Range<usize>,
+}
+
+/// What a text to be edited is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum EditOf {
+    /// A memory file of an episode that waits.
+    Memory(LiveId, EpisodeNo),
+    /// The text that comes in by a hunk.
+    Hunk {
+        /// The proposal.
+        proposal: ProposalId,
+        /// The last entry that the person had before them.
+        seen: Seq,
+        /// The hunk.
+        part: PartId,
+        /// Its digest.
+        digest: Digest,
+        /// The text before.
+        text: String,
+    },
+}
+
+/// A file to be edited by a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct EditRequest {
-    /// The run.
-    pub(crate) id: LiveId,
-    /// The episode.
-    pub(crate) episode: EpisodeNo,
-    /// Its memory directory.
+    /// What it is.
+    pub(crate) of: EditOf,
+    /// The directory it lies in; for a hunk the edge makes one.
     pub(crate) root: PathBuf,
     /// The file inside it; it may be a new one.
     pub(crate) path: String,

@@ -19,6 +19,7 @@ use crate::config::{Settings, Workspace};
 use crate::env;
 use crate::jobs::Cancel;
 use crate::llm::{ModelOptions, catalog, pull};
+use crate::review::Desk;
 use crate::scaffold::{self, LineTag, Scaffold};
 use crate::store::{Leftover, Reader, Registry, StoreError, Trash};
 use crate::types::{Sampling, ScaffoldRef, Seeds, StepNo};
@@ -361,9 +362,22 @@ pub(super) fn diff(workspace: &Workspace, ours: &ScaffoldRef, against: Option<St
     if let Some(at) = others.iter().position(|name| Some(name) == ours.parent.as_ref()) {
         others.swap(0, at);
     }
+    others.extend(pending(workspace, ours));
     let Some(name) = against.or_else(|| others.first().cloned()) else {
         return Data::Note("there is no other scaffold to compare with".to_owned());
     };
+    if let Some(id) = name.strip_prefix(PENDING) {
+        let dossier = Desk::open(workspace).and_then(|desk| desk.dossier(&id.into()));
+        return match dossier {
+            // From what is in use to what would come.
+            Ok(dossier) => Data::Diff(Box::new(ScaffoldDiff {
+                lines: lines(&scaffold::diff(&ours.files, &dossier.revision().files)),
+                against: name,
+                others,
+            })),
+            Err(error) => Data::Failed(error.to_string()),
+        };
+    }
     match Scaffold::files_named(&name, workspace) {
         Ok(files) => Data::Diff(Box::new(ScaffoldDiff {
             lines: lines(&scaffold::diff(&files, &ours.files)),
@@ -372,6 +386,27 @@ pub(super) fn diff(workspace: &Workspace, ours: &ScaffoldRef, against: Option<St
         })),
         Err(error) => Data::Failed(error.to_string()),
     }
+}
+
+/// Before the name of a revision that waits for a decision.
+pub(super) const PENDING: &str = "pending ";
+
+/// The revisions of a scaffold that wait for a decision, by what they are compared as.
+fn pending(workspace: &Workspace, ours: &ScaffoldRef) -> Vec<String> {
+    // Without a database nothing was ever proposed.
+    if !workspace.database().is_file() {
+        return Vec::new();
+    }
+    // One that cannot be read says so on its own screen.
+    let all = Desk::open(workspace).and_then(|desk| desk.list()).unwrap_or_default();
+    let mut names: Vec<String> = all
+        .iter()
+        .filter(|standing| standing.waits() && standing.parent_digest == ours.digest)
+        .map(|standing| format!("{PENDING}{}", standing.id))
+        .collect();
+    // The oldest first, as they wait.
+    names.reverse();
+    names
 }
 
 fn lines(files: &[scaffold::FileDiff]) -> Vec<DiffLine> {

@@ -57,6 +57,18 @@ pub(crate) enum Place {
     TakeOver,
     /// The same, with arrows that walk.
     Walk,
+    /// Lab.
+    Lab,
+    /// The dialog that starts an optimization.
+    Optimize,
+    /// The list of proposals.
+    Review,
+    /// An open proposal, whatever has the focus.
+    Proposal,
+    /// A hunk of it that a verdict can be given on.
+    Gate,
+    /// A summary before something that counts.
+    Seal,
     /// A question.
     Confirm,
 }
@@ -85,6 +97,12 @@ impl Place {
             Self::Line => "Text",
             Self::TakeOver => "Take over",
             Self::Walk => "Walking",
+            Self::Lab => "Lab",
+            Self::Optimize => "New optimization",
+            Self::Review => "Review",
+            Self::Proposal => "Proposal",
+            Self::Gate => "Gate",
+            Self::Seal => "Summary",
             Self::Confirm => "Question",
         }
     }
@@ -93,7 +111,7 @@ impl Place {
     pub(crate) fn types(self) -> bool {
         matches!(
             self,
-            Self::Picker | Self::Line | Self::Form | Self::TakeOver | Self::Walk
+            Self::Picker | Self::Line | Self::Form | Self::TakeOver | Self::Walk | Self::Optimize
         )
     }
 }
@@ -105,6 +123,10 @@ pub(crate) enum Screen {
     Runs,
     /// One run, live or replayed.
     Watch,
+    /// Scaffolds, gates, optimizations.
+    Lab,
+    /// Proposals and the decisions on them.
+    Review,
 }
 
 /// A kind of event on the timeline.
@@ -199,6 +221,26 @@ pub(crate) enum Action {
     EraseAll,
     Yes,
     No,
+    Optimize,
+    StopOptimization,
+    ResumeOptimization,
+    ParentRun,
+    HunkBy(i32),
+    AcceptHunk,
+    RejectHunk,
+    RejectBecause,
+    SplitHunk,
+    EditHunk,
+    Comment,
+    Range,
+    Everything,
+    Commit,
+    Seal,
+    Check,
+    Promote,
+    Discard,
+    WhyNot,
+    Beside,
 }
 
 /// One row of the table.

@@ -2,6 +2,7 @@
 
 use ratatui::layout::Rect;
 
+use super::lab::LabPane;
 use super::watch::Watch;
 
 /// Columns and rows below which nothing is drawn but what is needed.
@@ -39,6 +40,133 @@ impl Pane {
             Self::Scaffold => "Scaffold",
             Self::Timeline => "Timeline",
         }
+    }
+}
+
+/// A pane of an open proposal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum ReviewPane {
+    /// The difference.
+    Diff,
+    /// The list of its hunks.
+    Hunks,
+    /// Rationale and evidence.
+    Why,
+    /// The gate, and what became of the proposal.
+    Gate,
+}
+
+impl ReviewPane {
+    /// In the order of Tab.
+    pub(crate) const ALL: [Self; 4] = [Self::Diff, Self::Hunks, Self::Why, Self::Gate];
+
+    /// Its name.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Diff => "Diff",
+            Self::Hunks => "Hunks",
+            Self::Why => "Why",
+            Self::Gate => "Gate",
+        }
+    }
+}
+
+/// The parts of a screen of panes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Panes<P> {
+    /// What stands over everything; empty where nothing does.
+    pub(crate) banner: Rect,
+    /// The line of tabs, where only one pane shows.
+    pub(crate) tabs: Option<Rect>,
+    /// The panes that show.
+    pub(crate) panes: Vec<(P, Rect)>,
+}
+
+/// The parts of Lab.
+pub(crate) type LabLayout = Panes<LabPane>;
+/// The parts of an open proposal.
+pub(crate) type ReviewLayout = Panes<ReviewPane>;
+
+impl<P: PartialEq> Panes<P> {
+    /// One pane under a line of tabs.
+    fn tabbed(banner: Rect, body: Rect, focus: P) -> Self {
+        let tabs = Rect {
+            height: body.height.min(1),
+            ..body
+        };
+        let pane = Rect {
+            y: body.y + tabs.height,
+            height: body.height.saturating_sub(1),
+            ..body
+        };
+        Self {
+            banner,
+            tabs: Some(tabs),
+            panes: vec![(focus, pane)],
+        }
+    }
+
+    /// The inside of a pane; empty when it does not show.
+    pub(crate) fn inner(&self, pane: P) -> Rect {
+        match self.panes.iter().find(|(shown, _)| *shown == pane) {
+            Some((_, area)) if self.tabs.is_none() => shrink(*area),
+            Some((_, area)) => *area,
+            None => Rect::default(),
+        }
+    }
+}
+
+/// The parts of Lab for a terminal of the given size.
+pub(crate) fn lab(size: (u16, u16), focus: LabPane) -> LabLayout {
+    let body = frame(size).body;
+    if size.0 < FOUR || size.1 < GRID.1 {
+        return Panes::tabbed(Rect::default(), body, focus);
+    }
+    let left = body.width / 2;
+    let (upper, lower) = (body.height * 58 / 100, body.height * 40 / 100);
+    let part = |x: u16, width: u16, y: u16, height: u16| Rect::new(body.x + x, body.y + y, width, height);
+    Panes {
+        banner: Rect::default(),
+        tabs: None,
+        panes: vec![
+            (LabPane::Lineage, part(0, left, 0, upper)),
+            (LabPane::Optimizations, part(0, left, upper, body.height - upper)),
+            (LabPane::Chart, part(left, body.width - left, 0, lower)),
+            (
+                LabPane::Gates,
+                part(left, body.width - left, lower, body.height - lower),
+            ),
+        ],
+    }
+}
+
+/// The parts of an open proposal for a terminal of the given size.
+pub(crate) fn review(size: (u16, u16), focus: ReviewPane) -> ReviewLayout {
+    let body = frame(size).body;
+    let banner = Rect {
+        height: body.height.min(1),
+        ..body
+    };
+    let body = Rect {
+        y: body.y + banner.height,
+        height: body.height.saturating_sub(1),
+        ..body
+    };
+    if size.0 < FOUR {
+        return Panes::tabbed(banner, body, focus);
+    }
+    let side = (body.width * 27 / 100).clamp(40, 60);
+    let (hunks, gate) = (body.height * 30 / 100, body.height * 34 / 100);
+    let part = |x: u16, width: u16, y: u16, height: u16| Rect::new(body.x + x, body.y + y, width, height);
+    Panes {
+        banner,
+        tabs: None,
+        panes: vec![
+            (ReviewPane::Diff, part(side, body.width - side, 0, body.height)),
+            (ReviewPane::Hunks, part(0, side, 0, hunks)),
+            (ReviewPane::Why, part(0, side, hunks, body.height - hunks - gate)),
+            (ReviewPane::Gate, part(0, side, body.height - gate, gate)),
+        ],
     }
 }
 
@@ -234,6 +362,19 @@ mod tests {
         let body = Rect::new(0, 1, 110, 36);
         let cells: u32 = two_by_two(body).iter().map(|(_, area)| area.area()).sum();
         assert_eq!(cells, body.area());
+    }
+
+    #[test]
+    fn panes_of_a_proposal_cover_the_body() {
+        for size in [(80, 24), (139, 60), (140, 24), (200, 60), (400, 150)] {
+            for focus in ReviewPane::ALL {
+                let plan = review(size, focus);
+                let cells: u32 = plan.panes.iter().map(|(_, area)| area.area()).sum();
+                let tabs = plan.tabs.map_or(0, |tabs| tabs.area());
+                assert_eq!(cells + tabs + plan.banner.area(), frame(size).body.area());
+                assert!(plan.inner(focus).height >= 3, "{size:?} {plan:?}");
+            }
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod app;
 pub mod bench;
 mod blame;
 mod cache;
+mod coloring;
 mod columns;
 mod data;
 mod edge;
@@ -24,10 +25,14 @@ mod insight;
 mod inspector;
 mod jobs;
 mod keymap;
+mod lab;
+mod laboratory;
 mod layout;
 mod live;
 mod loader;
 mod memory_diff;
+mod optimize;
+mod optimizing;
 mod outside;
 mod overlay;
 mod pace;
@@ -36,6 +41,8 @@ mod panes;
 mod pictures;
 mod playing;
 mod prompt;
+mod proposals;
+mod review;
 mod rules;
 mod runs;
 mod screenshot;
@@ -121,6 +128,9 @@ pub enum TuiError {
     /// The run cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Proposals cannot be read.
+    #[error(transparent)]
+    Review(#[from] crate::review::ReviewError),
     /// The run that was played did not end well.
     #[error(transparent)]
     Agent(#[from] AgentError),

@@ -6,11 +6,13 @@ use super::data::LiveId;
 use super::insight::InsightPanel;
 use super::inspector::Inspector;
 use super::keymap::{self, Action, Place};
+use super::optimize::OptimizeForm;
 use super::start::Form;
 use super::state::State;
 use super::take_over::TakeOver;
 use super::widgets::list::Scroll;
 use super::widgets::text;
+use crate::review::{Reason, Seq};
 use crate::types::StepNo;
 
 /// Something over the screen; keys go to it alone.
@@ -24,10 +26,16 @@ pub(crate) enum Overlay {
     Line(LinePrompt),
     /// A question.
     Confirm(Confirm),
+    /// A summary before something that counts.
+    Seal(Box<Seal>),
+    /// Why a hunk is rejected.
+    Reasons(Picker),
     /// The exact prompt and answer of a turn.
     Inspector(Box<Inspector>),
     /// The dialog that starts a run.
     Form(Box<Form>),
+    /// The dialog that starts an optimization.
+    Optimize(Box<OptimizeForm>),
     /// The choice of columns; the selected one.
     Columns(usize),
     /// Steps to go to, and what they have in common.
@@ -44,14 +52,18 @@ impl Overlay {
     /// Where keys hold while it is on top.
     pub(crate) fn places(&self) -> Vec<Place> {
         match self {
-            Self::Help(_) | Self::Palette(_) | Self::Steps(..) | Self::Files(_) => vec![Place::Picker, Place::Always],
+            Self::Help(_) | Self::Palette(_) | Self::Steps(..) | Self::Files(_) | Self::Reasons(_) => {
+                vec![Place::Picker, Place::Always]
+            }
             Self::TakeOver(panel) if panel.walks => vec![Place::Walk, Place::TakeOver, Place::Always],
             Self::TakeOver(_) => vec![Place::TakeOver, Place::Always],
             Self::Insight(_) => vec![Place::Insight, Place::Always],
             Self::Line(_) => vec![Place::Line, Place::Always],
             Self::Confirm(_) => vec![Place::Confirm, Place::Always],
+            Self::Seal(_) => vec![Place::Seal, Place::Always],
             Self::Inspector(_) => vec![Place::Inspector, Place::Global, Place::Always],
             Self::Form(_) => vec![Place::Form, Place::Always],
+            Self::Optimize(_) => vec![Place::Optimize, Place::Always],
             Self::Columns(_) => vec![Place::Columns, Place::Global, Place::Always],
         }
     }
@@ -68,6 +80,8 @@ pub(crate) enum Command {
     UseTheme(String),
     /// Edit a memory file, which may be a new one.
     Edit(String),
+    /// Reject for this reason.
+    Reject(Reason),
 }
 
 /// An entry of help or palette.
@@ -91,8 +105,19 @@ pub(crate) struct Picker {
     /// Where it is scrolled to.
     pub(crate) scroll: Scroll,
     entries: Vec<Entry>,
-    /// The entries are memory files: what is typed may name a new one.
-    files: bool,
+    kind: PickerKind,
+}
+
+/// What is listed, and so what can be typed besides a filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum PickerKind {
+    /// Commands: a number goes to that step.
+    #[default]
+    Commands,
+    /// Memory files: a name makes a new one.
+    Files,
+    /// Reasons: other words are one, too.
+    Reasons,
 }
 
 impl Picker {
@@ -137,24 +162,33 @@ impl Picker {
     pub(crate) fn of_files(entries: Vec<Entry>) -> Self {
         Self {
             entries,
-            files: true,
+            kind: PickerKind::Files,
+            ..Self::default()
+        }
+    }
+
+    /// Reasons.
+    pub(crate) fn of_reasons(entries: Vec<Entry>) -> Self {
+        Self {
+            entries,
+            kind: PickerKind::Reasons,
             ..Self::default()
         }
     }
 
     /// What can be done, while nothing is typed.
     pub(crate) fn advice(&self) -> &'static str {
-        if self.files {
-            "type to filter, or the name of a new file; Enter edits, Esc closes"
-        } else {
-            "type to filter; Enter runs, Esc closes"
+        match self.kind {
+            PickerKind::Commands => "type to filter; Enter runs, Esc closes",
+            PickerKind::Files => "type to filter, or the name of a new file; Enter edits, Esc closes",
+            PickerKind::Reasons => "type to filter, or your own words; Enter goes on, Esc leaves it",
         }
     }
 
     /// The file that what is typed would make.
     fn new_file(&self, name: &str) -> Option<Entry> {
         let known = |entry: &Entry| entry.command == Command::Edit(name.to_owned());
-        let new = self.files && !name.is_empty() && !self.entries.iter().any(known);
+        let new = self.kind == PickerKind::Files && !name.is_empty() && !self.entries.iter().any(known);
         new.then(|| Entry {
             place: "",
             keys: "new file".to_owned(),
@@ -166,7 +200,8 @@ impl Picker {
     /// The entries that contain every word of the filter. A number goes to that step.
     pub(crate) fn matches(&self) -> Vec<Entry> {
         let filter = self.filter.trim();
-        let step = filter.parse().ok().filter(|_| !self.files).map(|step| Entry {
+        let commands = self.kind == PickerKind::Commands;
+        let step = filter.parse().ok().filter(|_| commands).map(|step| Entry {
             place: "Watch",
             keys: String::new(),
             help: format!("Go to step {step}"),
@@ -199,6 +234,16 @@ pub(crate) enum LineFor {
     Save,
     /// Tell the agent something.
     Tell,
+    /// Reject hunks: what else there is to say.
+    Reject(Reason),
+    /// Comment on a hunk or on the whole.
+    Comment,
+    /// Promote although the gate does not say so.
+    Overrule,
+    /// Discard a proposal.
+    Discard,
+    /// Take a promotion back.
+    Demote,
 }
 
 /// A line of text that is being written.
@@ -218,9 +263,51 @@ impl LinePrompt {
             LineFor::Filter => "filter",
             LineFor::Stream => "show only (op: outcome: phase: role: file: by: invalid)",
             LineFor::Tell => "tell the agent in its next prompt",
+            LineFor::Reject(_) => "rejected; what else shall its author know (may stay empty)",
+            LineFor::Comment => "comment",
+            LineFor::Overrule => "the gate does not say so: promote all the same, because",
+            LineFor::Discard => "discard it, because",
+            LineFor::Demote => "take the promotion back, because",
             LineFor::Save => "save the screen as (.txt .ansi .svg)",
         }
     }
+}
+
+/// What is done once its summary is confirmed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Sealed {
+    /// Commit the decisions.
+    Commit,
+    /// Make the result the head.
+    Promote {
+        /// Why against the gate; empty when it says so.
+        overrule: String,
+    },
+    /// Discard the proposal.
+    Discard {
+        /// Why.
+        why: String,
+    },
+    /// Take the promotion back.
+    Demote {
+        /// Why.
+        why: String,
+    },
+}
+
+/// A summary that is confirmed with a key of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Seal {
+    /// What is asked.
+    pub(crate) question: String,
+    /// What it means.
+    pub(crate) details: Vec<String>,
+    /// What the key does, in words.
+    pub(crate) means: &'static str,
+    /// What is done then.
+    pub(crate) what: Sealed,
+    /// The last entry of the log that the summary knows.
+    pub(crate) seen: Seq,
 }
 
 /// A question that is answered with a key.
@@ -228,6 +315,8 @@ impl LinePrompt {
 pub(crate) enum Confirm {
     /// Quit although a run is being played.
     QuitWhileLive,
+    /// Quit although an optimization is under way.
+    QuitWhileOptimizing,
     /// Stop a run for good.
     StopRun(LiveId),
     /// Delete a run of the workspace.
@@ -251,6 +340,13 @@ impl Confirm {
                 vec![
                     "The step under way is dropped; every step before it is saved.".to_owned(),
                     "`automem resume RUN` goes on with it later.".to_owned(),
+                ],
+            ),
+            Self::QuitWhileOptimizing => (
+                "An optimization is under way. Quit?".to_owned(),
+                vec![
+                    "What it did is kept: every finished step, every decision.".to_owned(),
+                    "Lab goes on with it later, and so does `automem optimize --resume NAME`.".to_owned(),
                 ],
             ),
             Self::StopRun(_) => (
@@ -294,6 +390,7 @@ impl Confirm {
     pub(crate) fn answers(&self) -> Vec<(Action, &'static str)> {
         match self {
             Self::QuitWhileLive => vec![(Action::Yes, "stop it and quit"), (Action::No, "stay here")],
+            Self::QuitWhileOptimizing => vec![(Action::Yes, "stop it and quit"), (Action::No, "stay here")],
             Self::StopRun(_) => vec![(Action::Yes, "stop it"), (Action::No, "let it play")],
             Self::DeleteRun(_) => vec![(Action::Yes, "delete it"), (Action::No, "keep it")],
             Self::DeleteElsewhere(_) => vec![

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::data::{Data, Event, Opened};
+use super::coloring;
+use super::data::{Data, Effect, Event, Opened};
 use super::export::{Format, export};
 use super::keymap::Screen;
 use super::layout::Pane;
@@ -18,6 +19,7 @@ use super::state::State;
 use super::theme::{Depth, Themes};
 use super::{TuiError, jobs, update, view};
 use crate::config::Workspace;
+use crate::review::Desk;
 use crate::store::Reader;
 use crate::types::{EpisodeNo, StepNo};
 
@@ -28,6 +30,8 @@ pub enum ShotScreen {
     Runs,
     /// The run.
     Watch,
+    /// Proposals.
+    Review,
 }
 
 /// A picture to be drawn.
@@ -35,6 +39,8 @@ pub enum ShotScreen {
 pub struct Shot {
     /// The run file; the list of runs needs none.
     pub run: Option<PathBuf>,
+    /// The proposal that is open on the screen of proposals.
+    pub proposal: Option<String>,
     /// Episode.
     pub episode: EpisodeNo,
     /// Step.
@@ -66,6 +72,7 @@ pub fn shoot(shot: &Shot, workspace: &Workspace) -> Result<String, TuiError> {
     let screen = match shot.screen {
         ShotScreen::Runs => Screen::Runs,
         ShotScreen::Watch => Screen::Watch,
+        ShotScreen::Review => Screen::Review,
     };
     let mut state = State::new(shot.size, theme, screen);
     let choice = pictures::choice(shot.pictures.as_deref().unwrap_or_default()).map_err(TuiError::Pictures)?;
@@ -77,10 +84,37 @@ pub fn shoot(shot: &Shot, workspace: &Workspace) -> Result<String, TuiError> {
         load(&mut state, run.clone(), shot)?;
         state.screen = screen;
     }
+    if screen == Screen::Review {
+        review(&mut state, workspace, shot.proposal.as_deref())?;
+    }
     update::settle(&mut state);
     let mut buf = Buffer::empty(Rect::new(0, 0, shot.size.0, shot.size.1));
     view::draw(&state, &mut buf);
     Ok(export(&buf, shot.format, &state.theme))
+}
+
+/// Proposals, one of them open.
+fn review(state: &mut State, workspace: &Workspace, open: Option<&str>) -> Result<(), TuiError> {
+    // Looking makes no database.
+    let mut list = Vec::new();
+    if workspace.database().is_file() || open.is_some() {
+        let desk = Desk::open(workspace)?;
+        list = desk.list()?;
+        if let Some(id) = open {
+            let dossier = desk.dossier(&id.into())?;
+            state.review.opening = Some(dossier.standing.id.clone());
+            update::update(state, Event::Data(Data::Dossier(Arc::new(dossier))));
+        }
+    }
+    update::update(state, Event::Data(Data::Proposals(list)));
+    for effect in update::settle(state) {
+        if let Effect::Colour(wish) = effect
+            && let Some(data) = coloring::at_once(wish)
+        {
+            update::update(state, Event::Data(data));
+        }
+    }
+    Ok(())
 }
 
 /// Everything that the cursor needs, read at once.

@@ -9,14 +9,17 @@ use ratatui::layout::Rect;
 
 use super::data::{LiveId, RunState};
 use super::keymap::{Keymap, Place, Screen};
-use super::layout::{self, Pane};
+use super::lab::{LabPane, LabScreen};
+use super::layout::{self, Pane, ReviewPane};
 use super::live::LiveRun;
 use super::overlay::{Confirm, Overlay};
 use super::panes::GameView;
 use super::pictures::Pictures;
+use super::review::ReviewScreen;
 use super::runs::RunsScreen;
 use super::theme::{Theme, Themes};
 use super::watch::{Speed, Watch};
+use crate::review::{Standing, State as Standings};
 
 /// What a message is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,6 +89,12 @@ pub(crate) struct State {
     pub(crate) home: Screen,
     /// The list of runs.
     pub(crate) runs: RunsScreen,
+    /// Scaffolds, gates, optimizations.
+    pub(crate) lab: LabScreen,
+    /// Proposals.
+    pub(crate) review: ReviewScreen,
+    /// Where Esc leads from a run that was opened as evidence.
+    pub(crate) came_from: Option<Screen>,
     /// The open run.
     pub(crate) watch: Option<Box<Watch>>,
     /// The run that this process plays: the open one, else the one that was started last.
@@ -118,6 +127,9 @@ impl State {
             screen,
             home: screen,
             runs: RunsScreen::default(),
+            lab: LabScreen::default(),
+            review: ReviewScreen::default(),
+            came_from: None,
             watch: None,
             live: None,
             behind: Vec::new(),
@@ -149,6 +161,8 @@ impl State {
         match self.screen {
             Screen::Runs if self.shows_start() => vec![Place::Start, Place::Global, Place::Always],
             Screen::Runs => vec![Place::Runs, Place::Global, Place::Always],
+            Screen::Lab => vec![Place::Lab, Place::Global, Place::Always],
+            Screen::Review => self.review_places(),
             Screen::Watch => match &self.watch {
                 Some(watch) => vec![watch.place(), Place::Watch, Place::Global, Place::Always],
                 None => vec![Place::Global, Place::Always],
@@ -159,6 +173,85 @@ impl State {
     /// Whether the list of runs is empty, so that the choice of what to start shows in its place.
     pub(crate) fn shows_start(&self) -> bool {
         self.runs.loaded && self.runs.entries.is_empty()
+    }
+
+    /// Whether something of Lab can be folded.
+    pub(crate) fn folds_in_lab(&self) -> bool {
+        matches!(self.lab.pane, LabPane::Lineage | LabPane::Gates)
+    }
+
+    /// Whether a gate is selected.
+    pub(crate) fn selects_gate(&self) -> bool {
+        self.lab.pane == LabPane::Gates && self.lab.selected_gate().is_some()
+    }
+
+    /// Whether this process works on an optimization.
+    pub(crate) fn is_optimizing(&self) -> bool {
+        self.lab.working.as_ref().is_some_and(|working| !working.stopping)
+    }
+
+    /// The selected optimization, if this process can go on with it.
+    pub(crate) fn resumable_optimization(&self) -> Option<&str> {
+        let free = self.lab.working.is_none() && self.lab.pane == LabPane::Optimizations;
+        let one = self.lab.selected_optimization().filter(|one| free && !one.over)?;
+        Some(&one.name)
+    }
+
+    /// Whether there is such a one.
+    pub(crate) fn can_resume_optimization(&self) -> bool {
+        self.resumable_optimization().is_some()
+    }
+
+    fn review_places(&self) -> Vec<Place> {
+        match &self.review.open {
+            None => vec![Place::Review, Place::Global, Place::Always],
+            // A verdict is about a hunk that is on the screen.
+            Some(open) if layout::review(self.size, open.focus).inner(ReviewPane::Diff).area() > 0 => {
+                vec![Place::Gate, Place::Proposal, Place::Global, Place::Always]
+            }
+            Some(_) => vec![Place::Proposal, Place::Global, Place::Always],
+        }
+    }
+
+    /// The standing of the open proposal.
+    fn proposal(&self) -> Option<&Standing> {
+        self.review.open.as_ref().map(|open| open.standing())
+    }
+
+    /// Whether verdicts are taken on the open proposal.
+    pub(crate) fn in_gate(&self) -> bool {
+        self.review.open.as_ref().is_some_and(|open| open.is_gate())
+    }
+
+    /// Whether no more verdicts are taken on it.
+    pub(crate) fn is_decided(&self) -> bool {
+        !self.in_gate()
+    }
+
+    /// Whether the reasons of a proposal have the focus.
+    pub(crate) fn reads_why(&self) -> bool {
+        let open = self.review.open.as_ref();
+        open.is_some_and(|open| open.focus == ReviewPane::Why)
+    }
+
+    /// Whether the open proposal's result can be checked.
+    pub(crate) fn can_check(&self) -> bool {
+        self.proposal()
+            .is_some_and(|standing| matches!(standing.state, Standings::Decided | Standings::CheckFailed))
+    }
+
+    /// Whether the open proposal's result can become the head.
+    pub(crate) fn can_promote(&self) -> bool {
+        self.proposal()
+            .is_some_and(|standing| matches!(standing.state, Standings::Checked | Standings::Gated))
+    }
+
+    /// Whether the open proposal can be discarded.
+    pub(crate) fn can_discard(&self) -> bool {
+        self.proposal().is_some_and(|standing| {
+            standing.state == Standings::Stale
+                || standing.state.is_open() && !matches!(standing.state, Standings::Gating | Standings::Applying)
+        })
     }
 
     /// Whether a run is open.

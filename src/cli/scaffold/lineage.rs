@@ -1,26 +1,20 @@
 //! `automem scaffold new` and `log`: beginning a scaffold, and where scaffolds come from.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
-use serde_json::json;
+use anyhow::bail;
+use serde_json::{Value, json};
 
 use crate::cli::output::{print_json, print_text};
 use crate::config::Workspace;
 use crate::protocol::sanitize::clean;
-use crate::scaffold::{MANIFEST, Scaffold};
-use crate::store::{Registry, RunContent};
+use crate::scaffold::{self, Lineage, MANIFEST, Node, Scaffold, Versions, sound_name};
+use crate::store::Registry;
 
 /// Copies a scaffold under another name, with the copied one as its parent.
 pub(super) fn new(name: &str, from: &str, workspace: &Workspace) -> anyhow::Result<ExitCode> {
-    let sound = !name.is_empty()
-        && !name.starts_with('.')
-        && name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
-    if !sound {
+    if !sound_name(name) {
         bail!("`{name}` cannot be a scaffold's name; use letters, digits, `-`, `_` and `.`");
     }
     let parent = Scaffold::named(from, workspace)?;
@@ -33,21 +27,24 @@ pub(super) fn new(name: &str, from: &str, workspace: &Workspace) -> anyhow::Resu
     }
     let mut files = parent.files().clone();
     if let Some(manifest) = files.get_mut(MANIFEST) {
-        *manifest = renamed(manifest, name, &parent.manifest().name);
+        *manifest = with_head(
+            manifest,
+            &[
+                ("name", name),
+                ("version", "0.1.0"),
+                ("parent", &parent.manifest().name),
+            ],
+        );
     }
     let method = format!(
         "# {name}\n\nMade from {}.\n\n## What changed, and why\n\n",
         parent.manifest().name
     );
     files.insert("METHOD.md".to_owned(), method);
-    // Complete before it has its name: a scaffold is never half there.
-    let scaffolds = workspace.scaffolds_dir();
-    std::fs::create_dir_all(&scaffolds).with_context(|| format!("{} could not be made", scaffolds.display()))?;
-    let draft = tempfile::tempdir_in(&scaffolds)?;
-    for (path, text) in &files {
-        write(draft.path(), path, text)?;
-    }
-    std::fs::rename(draft.keep(), &folder).with_context(|| format!("{} could not be made", folder.display()))?;
+    let versions = Versions::open(workspace)?;
+    let note = format!("copied from {}", parent.manifest().name);
+    let digest = versions.keep(&files, name, Some(parent.digest()), &note)?;
+    versions.install(name, digest, None)?;
     print_text(&format!(
         "{}\nEdit it, then: automem scaffold check {name} && automem watch --scaffold {name}\n",
         folder.display()
@@ -55,172 +52,135 @@ pub(super) fn new(name: &str, from: &str, workspace: &Workspace) -> anyhow::Resu
     Ok(ExitCode::SUCCESS)
 }
 
-fn write(folder: &Path, path: &str, text: &str) -> anyhow::Result<()> {
-    let path = folder.join(path);
-    if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent)?;
-    }
-    std::fs::write(&path, text).with_context(|| format!("{} could not be written", path.display()))
-}
-
-/// The manifest with another name, the parent it was copied from, and the first version again.
-/// Comments and everything else stay as they are.
-fn renamed(manifest: &str, name: &str, parent: &str) -> String {
-    let mut head = vec![
-        format!("name = \"{name}\""),
-        "version = \"0.1.0\"".to_owned(),
-        format!("parent = \"{parent}\""),
-    ];
+/// The manifest with these keys at its top. Comments and everything else stay as they are.
+pub(super) fn with_head(manifest: &str, keys: &[(&str, &str)]) -> String {
+    let mut head: Vec<String> = keys.iter().map(|(key, value)| format!("{key} = \"{value}\"")).collect();
     let mut in_table = false;
     let rest = manifest.lines().filter(|line| {
         in_table |= line.trim_start().starts_with('[');
         let key = line.split('=').next().unwrap_or_default().trim();
-        in_table || !matches!(key, "name" | "version" | "parent")
+        in_table || !keys.iter().any(|(known, _)| *known == key)
     });
     head.extend(rest.map(str::to_owned));
     head.join("\n") + "\n"
 }
 
-struct Line {
-    name: String,
-    version: String,
-    parent: Option<String>,
-    digest: String,
-    method: String,
-    runs: usize,
-    episodes: usize,
-    progression: Option<f64>,
-}
-
-/// The scaffolds, each after those it was made from, with how their runs went.
+/// The scaffolds, each after those it was made from, with their versions and how their runs went.
 pub(super) fn log(only: Option<&str>, workspace: &Workspace, as_json: bool) -> anyhow::Result<ExitCode> {
-    let mut lines = BTreeMap::new();
-    for found in Scaffold::list(workspace) {
-        if let Ok(scaffold) = Scaffold::named(&found.name, workspace) {
-            lines.insert(found.name.clone(), line(&scaffold));
+    let lineage = scaffold::lineage(workspace, &Registry::open(workspace)?.runs()?)?;
+    let mut names: Vec<String> = match only {
+        None => lineage.nodes.iter().map(|node| node.line.clone()).collect(),
+        Some(name) => {
+            let chain = lineage.ancestry(name);
+            if chain.is_empty() {
+                let known: BTreeSet<&str> = lineage.nodes.iter().map(|node| node.line.as_str()).collect();
+                let known: Vec<&str> = known.into_iter().collect();
+                bail!("there is no scaffold `{name}`; there are: {}", known.join(", "));
+            }
+            chain
         }
-    }
-    for listed in Registry::open(workspace)?.runs()? {
-        if let Ok(content) = listed.content {
-            count(&mut lines, &content);
-        }
-    }
-    let chosen = match only {
-        None => lines.keys().cloned().collect(),
-        Some(name) => ancestry(name, &lines)?,
     };
-    let chosen: Vec<&Line> = in_order(&chosen, &lines);
+    names.sort_by_key(|name| (lineage.ancestry(name).len(), name.clone()));
+    names.dedup();
     if as_json {
-        let rows: Vec<_> = chosen
-            .iter()
-            .map(|line| {
-                json!({
-                    "name": line.name, "version": line.version, "parent": line.parent, "digest": line.digest,
-                    "method": line.method, "runs": line.runs, "episodes": line.episodes,
-                    "mean_progression": line.progression,
-                })
-            })
-            .collect();
+        let rows: Vec<Value> = names.iter().filter_map(|name| as_row(&lineage, name)).collect();
         print_json(&json!({ "scaffolds": rows }))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut text = String::new();
-    for line in chosen {
-        let from = line
-            .parent
-            .as_ref()
-            .map_or("the first".to_owned(), |parent| format!("from {parent}"));
-        text.push_str(&format!("{} {} ({}, {from})\n", line.name, line.version, line.digest));
-        match line.progression {
-            Some(mean) => text.push_str(&format!(
-                "  runs: {}, episodes: {}, mean progression {:.1} %\n",
-                line.runs,
-                line.episodes,
-                mean * 100.0
-            )),
-            None => text.push_str("  no runs yet\n"),
-        }
-        for told in line.method.lines() {
-            text.push_str(&format!("  {told}\n"));
-        }
-        text.push('\n');
-    }
+    let text: String = names.iter().filter_map(|name| as_text(&lineage, name)).collect();
     print_text(&clean(&text))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn line(scaffold: &Scaffold) -> Line {
-    let manifest = scaffold.manifest();
-    let method = scaffold.files().get("METHOD.md").map_or("", String::as_str);
-    Line {
-        name: manifest.name.clone(),
-        version: manifest.version.clone(),
-        parent: manifest.parent.clone(),
-        digest: scaffold.digest().short().to_string(),
-        method: first_paragraph(method),
-        runs: 0,
-        episodes: 0,
-        progression: None,
-    }
+/// What a name stands for now, or its last version where its folder is gone.
+fn front<'a>(lineage: &'a Lineage, name: &'a str) -> Option<&'a Node> {
+    lineage.head(name).or_else(|| lineage.of_line(name).last())
 }
 
-/// The first paragraph that is no heading.
-fn first_paragraph(text: &str) -> String {
-    text.split("\n\n")
-        .map(str::trim)
-        .find(|part| !part.is_empty() && !part.starts_with('#'))
-        .unwrap_or_default()
-        .to_owned()
-}
-
-/// Counts a run with the scaffold it was played with: the same name and the same bytes.
-fn count(lines: &mut BTreeMap<String, Line>, content: &RunContent) {
-    let used = &content.meta.scaffold;
-    let Some(line) = lines.get_mut(&used.name) else { return };
-    if line.digest != used.digest.short() {
-        return;
-    }
-    let done = content.episodes.iter().filter(|episode| episode.end.is_some());
-    let scores: Vec<f64> = done.map(|episode| episode.progression).collect();
-    if scores.is_empty() {
-        return;
-    }
-    let sum = line.progression.unwrap_or(0.0) * line.episodes as f64 + scores.iter().sum::<f64>();
-    line.runs += 1;
-    line.episodes += scores.len();
-    line.progression = Some(sum / line.episodes as f64);
-}
-
-/// A scaffold and those it was made from.
-fn ancestry(name: &str, lines: &BTreeMap<String, Line>) -> anyhow::Result<Vec<String>> {
-    let mut chain = Vec::new();
-    let mut next = Some(name.to_owned());
-    while let Some(name) = next.filter(|name| !chain.contains(name)) {
-        next = match lines.get(&name) {
-            Some(line) => line.parent.clone(),
-            // A parent that is not here is named by its child; the first must be here.
-            None if chain.is_empty() => {
-                let known: Vec<&str> = lines.keys().map(String::as_str).collect();
-                bail!("there is no scaffold `{name}`; there are: {}", known.join(", "));
-            }
-            None => break,
-        };
-        chain.push(name);
-    }
-    Ok(chain)
-}
-
-/// Parents before children; scaffolds without a parent here by name.
-fn in_order<'a>(chosen: &[String], lines: &'a BTreeMap<String, Line>) -> Vec<&'a Line> {
-    let mut sorted: Vec<(usize, &Line)> = chosen
-        .iter()
-        .filter_map(|name| {
-            let depth = ancestry(name, lines).ok()?.len();
-            Some((depth, lines.get(name)?))
+fn as_row(lineage: &Lineage, name: &str) -> Option<Value> {
+    let node = front(lineage, name)?;
+    let versions: Vec<Value> = lineage
+        .of_line(name)
+        .map(|node| {
+            json!({
+                "digest": node.digest, "version": node.version, "parent_digest": node.parent, "head": node.head,
+                "note": node.note, "kept": node.kept, "runs": node.runs.len(),
+                "episodes": node.progression().len(), "mean_progression": node.mean().map(|(mean, _)| mean),
+                "standard_error": node.mean().map(|(_, error)| error),
+            })
         })
         .collect();
-    sorted.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.name.cmp(&b.1.name)));
-    sorted.into_iter().map(|(_, line)| line).collect()
+    Some(json!({
+        "name": node.line, "version": node.version, "parent": node.parent_name, "digest": node.digest.short(),
+        "method": node.method, "runs": played(node), "episodes": node.progression().len(),
+        "mean_progression": node.mean().map(|(mean, _)| mean), "installed": node.head, "versions": versions,
+    }))
+}
+
+/// Runs with an episode that is over.
+fn played(node: &Node) -> usize {
+    node.runs.iter().filter(|run| !run.progression.is_empty()).count()
+}
+
+fn as_text(lineage: &Lineage, name: &str) -> Option<String> {
+    let node = front(lineage, name)?;
+    let from = node
+        .parent_name
+        .as_ref()
+        .map_or("the first".to_owned(), |parent| format!("from {parent}"));
+    let gone = if node.head { "" } else { ", not installed now" };
+    let mut text = format!(
+        "{} {} ({}, {from}{gone})\n",
+        node.line,
+        node.version,
+        node.digest.short()
+    );
+    match node.mean() {
+        Some((mean, error)) => text.push_str(&format!(
+            "  runs: {}, episodes: {}, mean progression {:.1} % (standard error {:.1})\n",
+            played(node),
+            node.progression().len(),
+            mean * 100.0,
+            error * 100.0
+        )),
+        None => text.push_str("  no runs yet\n"),
+    }
+    for told in node.method.lines() {
+        text.push_str(&format!("  {told}\n"));
+    }
+    let versions: Vec<&Node> = lineage.of_line(name).collect();
+    if versions.len() > 1 || versions.iter().any(|version| !version.note.is_empty()) {
+        text.push_str("  versions:\n");
+        for version in versions {
+            text.push_str(&version_text(version));
+        }
+    }
+    text.push('\n');
+    Some(text)
+}
+
+fn version_text(node: &Node) -> String {
+    let mark = if node.head { '*' } else { ' ' };
+    let from = node
+        .parent
+        .map_or_else(String::new, |parent| format!(" from {}", parent.short()));
+    let kept = node
+        .kept
+        .as_deref()
+        .map_or("never kept", |time| time.get(..16).unwrap_or(time));
+    let mean = node
+        .mean()
+        .map_or_else(String::new, |(mean, _)| format!("  {:.1} %", mean * 100.0));
+    let note = if node.note.is_empty() {
+        String::new()
+    } else {
+        format!("  {}", node.note)
+    };
+    format!(
+        "    {mark} {} {}{from}  {kept}{mean}{note}\n",
+        node.digest.short(),
+        node.version
+    )
 }
 
 #[cfg(test)]
@@ -230,7 +190,7 @@ mod tests {
     #[test]
     fn a_copy_has_its_own_head_and_the_rest_as_it_was() {
         let old = "# mine\nname = \"a\"\nversion = \"3\"\nenv = \"crafter\"\n\n[files.\"n.txt\"]\n# name = kept\nabout = \"x\"\n";
-        let new = renamed(old, "b", "a");
+        let new = with_head(old, &[("name", "b"), ("version", "0.1.0"), ("parent", "a")]);
         assert_eq!(
             new,
             "name = \"b\"\nversion = \"0.1.0\"\nparent = \"a\"\n# mine\nenv = \"crafter\"\n\n[files.\"n.txt\"]\n# name = kept\nabout = \"x\"\n"

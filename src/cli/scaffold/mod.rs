@@ -1,10 +1,12 @@
-//! `automem scaffold`: checks, shows, lists and compares scaffolds.
+//! `automem scaffold`: checks, shows, lists, compares, migrates and moves scaffolds.
 
 mod lineage;
+mod migrate;
 mod show;
+mod transfer;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Subcommand;
@@ -14,7 +16,7 @@ use crate::agent;
 use crate::cli::output::{print_json, print_text};
 use crate::config::Workspace;
 use crate::protocol::sanitize::clean;
-use crate::scaffold::{self, ProblemAt, Scaffold, ScaffoldError, Source};
+use crate::scaffold::{self, DiffLine, ProblemAt, Scaffold, Source};
 
 /// Arguments of `automem scaffold`.
 #[derive(Debug, clap::Args)]
@@ -61,7 +63,7 @@ enum Verb {
         #[arg(long)]
         json: bool,
     },
-    /// Show where scaffolds come from, what changed in each, and how its runs went
+    /// Show where scaffolds come from, their versions, what changed in each, and how its runs went
     Log {
         /// Only this scaffold and those it was made from
         scaffold: Option<String>,
@@ -75,6 +77,27 @@ enum Verb {
         old: String,
         /// The second
         new: String,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what a scaffold's migrate(files) would do to the memory of a run; writes nothing
+    Migrate(migrate::Args),
+    /// Write a scaffold as a folder, or as one zip file
+    Export {
+        /// A scaffold's name, folder, or `NAME@DIGEST`
+        scaffold: String,
+        /// Where to: a new folder, or a file whose name ends in .zip
+        #[arg(long)]
+        to: PathBuf,
+    },
+    /// Take a scaffold from a folder or a zip file into the workspace, and check it
+    Import {
+        /// The folder or zip file
+        from: PathBuf,
+        /// The name it gets here (else its own)
+        #[arg(long = "as", value_name = "NAME")]
+        name: Option<String>,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
@@ -95,33 +118,61 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Verb::Show { scaffold, file, json } => show::show(&scaffold, file.as_deref(), &workspace, json),
         Verb::List { json } => list(&workspace, json),
         Verb::Diff { old, new, json } => diff(&old, &new, &workspace, json),
-    }
-}
-
-/// The files of a scaffold by name or folder, also of one that lacks its manifest.
-fn files(name: &str, workspace: &Workspace) -> Result<BTreeMap<String, String>, ScaffoldError> {
-    match Scaffold::files_named(name, workspace) {
-        Err(ScaffoldError::Unknown { .. }) if Path::new(name).is_dir() => scaffold::read_folder(Path::new(name)),
-        other => other,
+        Verb::Migrate(args) => migrate::run(&args, &workspace),
+        Verb::Export { scaffold, to } => transfer::export(&scaffold, &to, &workspace),
+        Verb::Import { from, name, json } => transfer::import(&from, name.as_deref(), &workspace, json),
     }
 }
 
 fn check(name: &str, workspace: &Workspace, with_rehearsal: bool, as_json: bool) -> anyhow::Result<ExitCode> {
-    let files = files(name, workspace)?;
-    let mut problems: Vec<ProblemAt> = scaffold::check(&files);
-    if problems.is_empty() && with_rehearsal {
-        problems = agent::rehearse(&Scaffold::from_files(files)?)?;
-    }
-    let ok = problems.is_empty();
+    let found = checked(Scaffold::any_named(name, workspace)?.files, workspace, with_rehearsal)?;
+    let ok = found.problems.is_empty();
     if as_json {
-        print_json(&json!({ "ok": ok, "problems": problems }))?;
-    } else if ok {
-        print_text(&format!("{}: nothing is wrong\n", clean(name)))?;
+        print_json(&json!({ "ok": ok, "problems": found.problems, "notices": found.notices }))?;
     } else {
-        let lines: String = problems.iter().map(|problem| format!("{problem}\n")).collect();
-        print_text(&clean(&lines))?;
+        print_text(&found.told(name))?;
     }
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What a check found.
+struct Checked {
+    problems: Vec<ProblemAt>,
+    /// What is no fault and should be known.
+    notices: Vec<ProblemAt>,
+}
+
+impl Checked {
+    fn told(&self, name: &str) -> String {
+        let mut text = String::new();
+        if self.problems.is_empty() {
+            text.push_str(&format!("{name}: nothing is wrong\n"));
+        }
+        for problem in &self.problems {
+            text.push_str(&format!("{problem}\n"));
+        }
+        for notice in &self.notices {
+            text.push_str(&format!("to know: {notice}\n"));
+        }
+        clean(&text).into_owned()
+    }
+}
+
+fn checked(files: BTreeMap<String, String>, workspace: &Workspace, with_rehearsal: bool) -> anyhow::Result<Checked> {
+    let mut problems: Vec<ProblemAt> = scaffold::check(&files);
+    let mut notices = Vec::new();
+    if problems.is_empty() {
+        let scaffold = Scaffold::from_files(files)?;
+        if with_rehearsal {
+            problems = agent::rehearse(&scaffold)?;
+        }
+        // A parent that is not here has nothing to compare with.
+        let parent = scaffold.manifest().parent.as_ref();
+        if let Some(parent) = parent.and_then(|name| Scaffold::named(name, workspace).ok()) {
+            notices = scaffold::compare_files(&parent, &scaffold);
+        }
+    }
+    Ok(Checked { problems, notices })
 }
 
 fn list(workspace: &Workspace, as_json: bool) -> anyhow::Result<ExitCode> {
@@ -169,13 +220,34 @@ fn list(workspace: &Workspace, as_json: bool) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Hunks of a difference as text.
+fn hunks_text(hunks: &[Vec<DiffLine>]) -> String {
+    let mut text = String::new();
+    for (n, hunk) in hunks.iter().enumerate() {
+        if n > 0 {
+            text.push_str("  ...\n");
+        }
+        for line in hunk {
+            text.push_str(&format!("{} {}\n", line.tag.sign(), line.text));
+        }
+    }
+    text
+}
+
 fn diff(old: &str, new: &str, workspace: &Workspace, as_json: bool) -> anyhow::Result<ExitCode> {
-    let found = scaffold::diff(&files(old, workspace)?, &files(new, workspace)?);
+    let sides = [old, new].map(|name| Scaffold::any_named(name, workspace));
+    let [before, after] = sides;
+    let (before, after) = (before?, after?);
+    let found = scaffold::diff(&before.files, &after.files);
+    let mut notes = Vec::new();
+    for (name, side) in [(old, &before), (new, &after)] {
+        notes.extend(show::notes(name, side));
+    }
     if as_json {
-        print_json(&json!({ "files": found }))?;
+        print_json(&json!({ "files": found, "notes": notes }))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut text = String::new();
+    let mut text: String = notes.iter().map(|note| format!("{note}\n")).collect();
     for file in &found {
         let what = match (file.added, file.removed) {
             (true, _) => " (new)",
@@ -183,14 +255,7 @@ fn diff(old: &str, new: &str, workspace: &Workspace, as_json: bool) -> anyhow::R
             _ => "",
         };
         text.push_str(&format!("--- {}{what}\n", file.path));
-        for (n, hunk) in file.hunks.iter().enumerate() {
-            if n > 0 {
-                text.push_str("  ...\n");
-            }
-            for line in hunk {
-                text.push_str(&format!("{} {}\n", line.tag.sign(), line.text));
-            }
-        }
+        text.push_str(&hunks_text(&file.hunks));
     }
     if found.is_empty() {
         text.push_str("the two are the same\n");

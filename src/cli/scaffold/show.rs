@@ -4,18 +4,17 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
-use super::files;
 use crate::cli::output::{print_json, print_text};
 use crate::config::Workspace;
 use crate::protocol::sanitize::clean;
-use crate::scaffold::{self, Scaffold, Template};
+use crate::scaffold::{self, AnyFolder, Scaffold, Template};
 
 /// Shows a scaffold's files, what its templates may use, and what it adds; or one of its files.
 pub(super) fn show(name: &str, file: Option<&str>, workspace: &Workspace, as_json: bool) -> anyhow::Result<ExitCode> {
-    let scaffold = Scaffold::from_files(files(name, workspace)?)?;
+    let found = Scaffold::any_named(name, workspace)?;
     if let Some(file) = file {
-        let Some(text) = scaffold.files().get(file) else {
-            let there: Vec<&str> = scaffold.files().keys().map(String::as_str).collect();
+        let Some(text) = found.files.get(file) else {
+            let there: Vec<&str> = found.files.keys().map(String::as_str).collect();
             anyhow::bail!("{name} has no file `{file}`; there are: {}", there.join(", "));
         };
         if as_json {
@@ -25,6 +24,10 @@ pub(super) fn show(name: &str, file: Option<&str>, workspace: &Workspace, as_jso
         }
         return Ok(ExitCode::SUCCESS);
     }
+    if found.foreign().is_some() {
+        return foreign(name, &found, as_json);
+    }
+    let scaffold = Scaffold::from_files(found.files)?;
     let reference = scaffold.reference();
     if as_json {
         let variables: serde_json::Map<String, serde_json::Value> = Template::ALL
@@ -67,6 +70,41 @@ pub(super) fn show(name: &str, file: Option<&str>, workspace: &Workspace, as_jso
     }
     text.push_str("  prompts/plan.md and prompts/plan_continue.md know what their LOG counterparts know\n");
     text.push_str(&own(&scaffold));
+    print_text(&clean(&text))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What must be said of a folder before it is shown or compared.
+pub(super) fn notes(name: &str, folder: &AnyFolder) -> Vec<String> {
+    let mut notes: Vec<String> = folder
+        .foreign()
+        .map(|what| format!("{name}: {what}"))
+        .into_iter()
+        .collect();
+    if !folder.left_out.is_empty() {
+        let list = folder.left_out.join(", ");
+        notes.push(format!(
+            "{name}: left out, since they are no text of a scaffold: {list}"
+        ));
+    }
+    notes
+}
+
+/// A folder that is no scaffold of this program: its files, and what can be done with them.
+fn foreign(name: &str, found: &AnyFolder, as_json: bool) -> anyhow::Result<ExitCode> {
+    let digest = scaffold::digest_of(&found.files);
+    if as_json {
+        print_json(&json!({
+            "name": name, "version": null, "parent": null, "digest": digest, "files": found.files,
+            "notes": notes(name, found), "left_out": found.left_out,
+        }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text: String = notes(name, found).iter().map(|note| format!("{note}\n")).collect();
+    text.push_str(&format!("its files together have the digest {}\n", digest.short()));
+    for (path, content) in &found.files {
+        text.push_str(&format!("\n--- {path}\n{}\n", content.trim_end()));
+    }
     print_text(&clean(&text))?;
     Ok(ExitCode::SUCCESS)
 }

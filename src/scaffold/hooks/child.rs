@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::Map;
 
+use super::HOOKS;
 use super::limits::{limit_cpu, limit_memory};
 use super::reach::Reach;
-use super::script::Script;
+use super::script::{ENTRY, MIGRATE, Script};
 use super::wire::{Begin, Done, Reply, Request};
 
 /// The argument with which this program becomes the child.
@@ -34,15 +35,31 @@ fn serve(input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()> {
         limits,
         mut state,
         files,
+        migrate,
     } = serde_json::from_str(&line)?;
     limit_memory(limits.process_bytes);
     limit_cpu(limits.cpu_s + CPU_LIMIT_HOLDS.as_secs());
     let reach = Reach::default();
-    *reach.files.borrow_mut() = files;
-    let script = match Script::load(&source, limits, &reach) {
+    reach.files.borrow_mut().clone_from(&files);
+    let entry = if migrate { MIGRATE } else { ENTRY };
+    let script = match Script::load(&source, limits, &reach, entry) {
         Ok(script) => script,
         Err(told) => return answer(output, &Reply::Failed(told), limits.reply_bytes),
     };
+    if migrate {
+        let reply = match script.migrate(&files, &reach) {
+            Ok(migrated) => Reply::Migrated(migrated),
+            Err(told) => Reply::Failed(told),
+        };
+        if !answer_within(output, &reply, limits.reply_bytes)? {
+            let told = format!(
+                "{HOOKS}: the migrated files are larger than {} bytes",
+                limits.reply_bytes
+            );
+            answer(output, &Reply::Failed(told), limits.reply_bytes)?;
+        }
+        return Ok(());
+    }
     answer(output, &Reply::Done(Done::default()), limits.reply_bytes)?;
     let mut kept = Map::new();
     let mut limited = Instant::now();

@@ -10,9 +10,10 @@ use std::time::Instant;
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
 use serde_json::{Map, Value};
 
+use super::HOOKS;
 use super::child::CHILD_ARGUMENT;
 use super::limits::Limits;
-use super::wire::{Begin, FileChange, HookEffect, Reply, Request, StatePatch};
+use super::wire::{Begin, FileChange, HookEffect, Migrated, Reply, Request, StatePatch};
 use crate::types::{MemoryChange, MemoryFiles};
 
 /// Why a call of a script came to nothing.
@@ -108,10 +109,12 @@ impl Hooks {
             limits: self.limits,
             state: self.state.clone(),
             files: self.files.clone(),
+            migrate: false,
         };
         match running.ask(&begin, self.limits)? {
             Reply::Done(_) => {}
             Reply::Failed(told) => return Err(HookError::Script(told)),
+            Reply::Migrated(_) => return Err(unasked()),
         }
         self.untold.clear();
         self.fresh = true;
@@ -166,6 +169,7 @@ impl Hooks {
                 Ok(done.effects)
             }
             Ok(Reply::Failed(told)) => Err(HookError::Script(told)),
+            Ok(Reply::Migrated(_)) => Err(unasked()),
             Err(error) => {
                 self.running = None;
                 Err(error)
@@ -188,6 +192,40 @@ impl Hooks {
     pub fn process(&self) -> Option<u32> {
         self.running.as_ref().map(|running| running.child.id())
     }
+}
+
+fn unasked() -> HookError {
+    HookError::Garbled("what nobody asked for".to_owned())
+}
+
+/// Has a script bring memory files into the form of its version, in a process of its own that ends with it.
+///
+/// # Errors
+/// Whatever went wrong.
+pub fn migrate(source: &str, limits: Limits, files: &BTreeMap<String, String>) -> Result<Migrated, HookError> {
+    let mut running = Running::spawn(limits.reply_bytes).map_err(HookError::Start)?;
+    let begin = Begin {
+        source: source.to_owned(),
+        limits,
+        state: Map::new(),
+        files: files.clone(),
+        migrate: true,
+    };
+    match running.ask(&begin, limits)? {
+        Reply::Migrated(migrated) => Ok(migrated),
+        Reply::Failed(told) => Err(HookError::Script(told)),
+        Reply::Done(_) => Err(unasked()),
+    }
+}
+
+/// Line, column and the rest of an error of a script; zeros where it names no place.
+pub fn place_in_script(message: &str) -> (u32, u32, &str) {
+    let found = message.strip_prefix(HOOKS).and_then(|rest| {
+        let (line, rest) = rest.strip_prefix(':')?.split_once(':')?;
+        let (column, rest) = rest.split_once(':')?;
+        Some((line.parse().ok()?, column.parse().ok()?, rest.trim_start()))
+    });
+    found.unwrap_or((0, 0, message))
 }
 
 /// Whether this process is the program itself, under whatever name it was installed.

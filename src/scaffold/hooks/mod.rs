@@ -1,4 +1,5 @@
-//! The script of a scaffold: `hooks.star`, a Starlark file with `hook(state, event) -> (state, effects)`.
+//! The script of a scaffold: `hooks.star`, a Starlark file with `hook(state, event) -> (state, effects)`
+//! and, if it has one, `migrate(files) -> files`.
 //!
 //! Owns the language's side (what a script may call), the child process that runs it, and the
 //! parent's end of the pipe ([`Hooks`]). A script has no I/O; because Starlark's own limits are best effort,
@@ -14,10 +15,10 @@ mod script;
 mod wire;
 
 pub use child::{CHILD_ARGUMENT, child_main};
-pub use host::{HookError, Hooks, this_is_the_program};
+pub use host::{HookError, Hooks, migrate, place_in_script, this_is_the_program};
 pub use limits::Limits;
-pub use script::lint;
-pub use wire::{HookEffect, ResultWord, StatePatch};
+pub use script::{can_migrate, lint};
+pub use wire::{HookEffect, Migrated, ResultWord, StatePatch};
 
 /// The script's name inside a scaffold's folder.
 pub const HOOKS: &str = "hooks.star";

@@ -1,6 +1,6 @@
 //! A script as such: parsed, checked, and called with a state and an event.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Map, Value as Json};
 use starlark::analysis::AstModuleLint;
@@ -17,11 +17,14 @@ use super::HOOKS;
 use super::builtins;
 use super::limits::Limits;
 use super::reach::Reach;
-use super::wire::{Done, HookEffect, StatePatch};
+use super::wire::{Done, HookEffect, Migrated, StatePatch};
 use crate::scaffold::error::ProblemAt;
 
 /// The function every script has.
-const ENTRY: &str = "hook";
+pub(super) const ENTRY: &str = "hook";
+/// The function that brings memory of an earlier version into the form of this one.
+pub(super) const MIGRATE: &str = "migrate";
+
 /// A script that is loaded and can be called.
 pub(super) struct Script {
     module: FrozenModule,
@@ -97,15 +100,30 @@ pub fn lint(source: &str) -> Vec<ProblemAt> {
             placed(Some(lint.location.resolve_span().begin), &lint.problem, &hint)
         })
         .collect();
-    let has_entry = source.lines().any(|line| {
-        line.strip_prefix("def ")
-            .is_some_and(|rest| rest.trim_start().starts_with("hook("))
-    });
-    if !has_entry {
+    if !defines(source, ENTRY) {
         let hint = "write `def hook(state, event):` that returns (state, effects)";
         problems.push(ProblemAt::of_file(HOOKS, "there is no function `hook`", hint));
     }
     problems
+}
+
+/// Whether a script defines a function, as far as its text shows.
+fn defines(source: &str, name: &str) -> bool {
+    let rest = |line: &str| {
+        Some(
+            line.strip_prefix("def ")?
+                .trim_start()
+                .strip_prefix(name)?
+                .trim_start()
+                .starts_with('('),
+        )
+    };
+    source.lines().any(|line| rest(line) == Some(true))
+}
+
+/// Whether a script can migrate memory.
+pub fn can_migrate(source: &str) -> bool {
+    defines(source, MIGRATE)
 }
 
 fn placed(at: Option<starlark::codemap::ResolvedPos>, message: &str, hint: &str) -> ProblemAt {
@@ -118,11 +136,11 @@ fn placed(at: Option<starlark::codemap::ResolvedPos>, message: &str, hint: &str)
 }
 
 impl Script {
-    /// Runs the script's top level, which defines its functions.
+    /// Runs the script's top level, which defines its functions; `entry` must be one of them.
     ///
     /// # Errors
     /// What is wrong with it, on one line.
-    pub(super) fn load(source: &str, limits: Limits, reach: &Reach) -> Result<Self, String> {
+    pub(super) fn load(source: &str, limits: Limits, reach: &Reach, entry: &str) -> Result<Self, String> {
         let ast = parse(source).map_err(|error| told(&error))?;
         let module = Module::with_temp_heap(|module| -> Result<FrozenModule, String> {
             {
@@ -134,8 +152,9 @@ impl Script {
             }
             module.freeze().map_err(|error| format!("{HOOKS}: {error:?}"))
         })?;
-        if module.get(ENTRY).is_err() {
-            return Err(format!("{HOOKS}: there is no function `{ENTRY}(state, event)`"));
+        if module.get(entry).is_err() {
+            let arguments = if entry == MIGRATE { "files" } else { "state, event" };
+            return Err(format!("{HOOKS}: there is no function `{entry}({arguments})`"));
         }
         Ok(Self { module, limits })
     }
@@ -176,6 +195,46 @@ impl Script {
         Ok(Done {
             patch: StatePatch::between(state, &new),
             effects,
+        })
+    }
+}
+
+impl Script {
+    /// Memory files in the form of this version. Nothing is written: what comes back is a suggestion.
+    ///
+    /// # Errors
+    /// What went wrong, on one line.
+    pub(super) fn migrate(&self, files: &BTreeMap<String, String>, reach: &Reach) -> Result<Migrated, String> {
+        drop(reach.take_printed());
+        let files = Module::with_temp_heap(|module| {
+            let migrate = self.module.get(MIGRATE).map_err(|error| error.to_string())?;
+            let heap = module.heap();
+            let texts = files.iter().map(|(path, text)| (path.as_str(), text.as_str()));
+            let argument = heap.alloc(AllocDict(texts));
+            let migrate = heap.access_owned_frozen_value(&migrate);
+            let given = {
+                let mut eval = Evaluator::new(&module);
+                bound(&mut eval, &self.limits);
+                eval.set_print_handler(reach);
+                eval.extra = Some(reach);
+                eval.eval_function(migrate, &[argument], &[])
+                    .map_err(|error| told(&error))?
+            };
+            let wrong = |what: &str| format!("{HOOKS}: {MIGRATE} returned {what} instead of a dictionary of texts");
+            match given.to_json_value() {
+                Ok(Json::Object(map)) => map
+                    .into_iter()
+                    .map(|(path, text)| match text {
+                        Json::String(text) => Ok((path, text)),
+                        _ => Err(wrong(&format!("no text for `{path}`"))),
+                    })
+                    .collect(),
+                _ => Err(wrong(given.get_type())),
+            }
+        })?;
+        Ok(Migrated {
+            files,
+            notes: reach.take_printed(),
         })
     }
 }
@@ -287,7 +346,7 @@ mod tests {
             ticks: 10_000,
             ..Limits::default()
         };
-        let script = Script::load(source, limits, &reach)?;
+        let script = Script::load(source, limits, &reach, ENTRY)?;
         let Json::Object(event) = event else {
             panic!("an event is an object")
         };

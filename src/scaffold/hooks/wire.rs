@@ -19,6 +19,9 @@ pub(super) struct Begin {
     pub(super) state: Map<String, Value>,
     /// All memory files.
     pub(super) files: BTreeMap<String, String>,
+    /// The files are to be migrated; nothing else is asked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) migrate: bool,
 }
 
 /// A call: something happened.
@@ -96,11 +99,21 @@ impl FileChange {
     }
 }
 
-/// What the child answers, to [`Begin`] with an empty [`Done`].
+/// What the child answers, to [`Begin`] with an empty [`Done`] or with the migrated files.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Reply {
     Done(Done),
+    Migrated(Migrated),
     Failed(String),
+}
+
+/// Memory files in the form of another version of the scaffold.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Migrated {
+    /// All files.
+    pub files: BTreeMap<String, String>,
+    /// What the script printed.
+    pub notes: Vec<String>,
 }
 
 /// A call that went well.

@@ -40,8 +40,25 @@ pub(crate) fn draw(state: &State, area: Rect, buf: &mut Buffer) {
 fn screens(state: &State, wide: bool) -> Line<'static> {
     let theme = &state.theme;
     let mut spans = vec![Span::styled(" automem ", theme.bold(Slot::Accent))];
-    for (screen, name) in [(Screen::Runs, "1 Runs"), (Screen::Watch, "2 Watch")] {
+    let waiting = state.review.waiting();
+    let review = match waiting {
+        0 => "3 Review".to_owned(),
+        n => format!("3 Review ●{n}"),
+    };
+    let names = [
+        (Screen::Runs, "1 Runs".to_owned()),
+        (Screen::Watch, "2 Watch".to_owned()),
+        (Screen::Review, review),
+        (Screen::Lab, "5 Lab".to_owned()),
+    ];
+    for (screen, name) in names {
         let here = screen == state.screen;
+        // What waits for a person shows however narrow it is.
+        if screen == Screen::Review && !here && waiting > 0 {
+            let said = if wide { name } else { format!("3 ●{waiting}") };
+            spans.push(Span::styled(format!(" {said} "), theme.bold(Slot::Warn)));
+            continue;
+        }
         if !here && (!wide || (screen == Screen::Watch && !state.has_watch())) {
             continue;
         }

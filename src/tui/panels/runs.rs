@@ -253,7 +253,7 @@ impl<'a> Facts<'a> {
 }
 
 /// `11-29 20:37` of an RFC 3339 time.
-fn when(created: &str) -> String {
+pub(super) fn when(created: &str) -> String {
     match (created.get(5..10), created.get(11..16)) {
         (Some(day), Some(time)) => format!("{day} {time}"),
         _ => String::new(),

@@ -6,6 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::tui::data::{DiffLine, ScaffoldDiff};
+use crate::tui::jobs::PENDING;
 use crate::tui::layout::{self, Pane};
 use crate::tui::theme::{Slot, Theme};
 use crate::tui::watch::Watch;
@@ -15,6 +16,7 @@ pub(crate) fn title(watch: &Watch, theme: &Theme) -> Vec<Span<'static>> {
     let scaffold = &watch.meta.scaffold;
     let name = text::clean(&scaffold.name).into_owned();
     let more = match &watch.scaffold.diff {
+        Some(diff) if diff.against.starts_with(PENDING) => format!(" · {name} → {}", text::clean(&diff.against)),
         Some(diff) => format!(" · {name} against {}", text::clean(&diff.against)),
         None => format!(" · {name} {}", text::clean(&scaffold.version)),
     };

@@ -2,7 +2,10 @@
 
 mod insight;
 mod keys;
+mod lab;
 mod panes;
+mod review;
+mod review_gate;
 mod runs;
 mod screens;
 mod take_over;

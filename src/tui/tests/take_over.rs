@@ -144,7 +144,8 @@ fn a_recording_and_the_past_cannot_be_taken_over() {
 fn an_edit_shows_at_once_and_until_it_is_recorded() {
     let mut state = taken((160, 48));
     let asked = request(&mut state, "C-e Enter");
-    assert_eq!((asked.path.as_str(), asked.episode), ("notes/map.txt", EpisodeNo(0)));
+    let of = crate::tui::effects::EditOf::Memory(LiveId(0), EpisodeNo(0));
+    assert_eq!((asked.path.as_str(), &asked.of), ("notes/map.txt", &of));
     assert!(asked.root.ends_with("crafter-42.memory/ep_00"), "{asked:?}");
     let edited = |request: &EditRequest, outcome| {
         Event::Data(Data::Edited(Box::new(Edited {

@@ -4,10 +4,12 @@
 
 mod filter;
 mod insight;
+mod lab;
 mod memory;
 mod news;
 mod overlays;
 mod panes;
+mod review;
 mod runs;
 mod search;
 mod settle;
@@ -17,6 +19,7 @@ mod watch;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::data::{ControlRequest, Effect, Event, ThemeRequest};
+use super::effects::Ask;
 use super::keymap::{self, Action, Screen};
 use super::layout;
 use super::live;
@@ -24,6 +27,7 @@ use super::overlay::{Confirm, LineFor, LinePrompt, Overlay, Picker};
 use super::state::{Mood, State};
 use super::theme::Theme;
 
+pub(crate) use review::saw;
 pub(crate) use settle::settle;
 
 /// Takes in an event.
@@ -99,6 +103,8 @@ pub(crate) fn act(state: &mut State, action: Action) -> Vec<Effect> {
     match state.screen {
         Screen::Runs => runs::act(state, action),
         Screen::Watch => watch::act(state, action),
+        Screen::Lab => lab::act(state, action),
+        Screen::Review => review::act(state, action),
     }
 }
 
@@ -128,6 +134,8 @@ fn everywhere(state: &mut State, action: Action) -> Option<Vec<Effect>> {
         Action::SaveScreen => {
             let text = match &state.watch {
                 Some(watch) if state.screen == Screen::Watch => format!("automem-step-{}.svg", watch.cursor),
+                _ if state.screen == Screen::Lab => "automem-lab.svg".to_owned(),
+                _ if state.screen == Screen::Review => "automem-review.svg".to_owned(),
                 _ => "automem-runs.svg".to_owned(),
             };
             let purpose = LineFor::Save;
@@ -149,8 +157,12 @@ fn show(state: &mut State, screen: Screen) -> Vec<Effect> {
     state.overlays.clear();
     state.redraw = true;
     state.screen = screen;
+    state.came_from = None;
     if let Some(watch) = state.watch.as_mut().filter(|_| screen != Screen::Watch) {
         watch.playing = false;
+    }
+    if screen == Screen::Lab {
+        return lab::load(state);
     }
     if screen == Screen::Runs {
         state.home = Screen::Runs;
@@ -175,6 +187,9 @@ pub(super) fn use_theme(state: &mut State, theme: Theme) {
     if let Some(watch) = &mut state.watch {
         watch.memory.open.key = None;
         watch.scaffold.open.key = None;
+    }
+    if let Some(open) = &mut state.review.open {
+        open.why.key = None;
     }
     // A prompt that is open was coloured when it was opened.
     let at = state
@@ -205,8 +220,24 @@ fn quit(state: &mut State) -> Vec<Effect> {
         state.redraw = true;
         return Vec::new();
     }
+    if state.screen == Screen::Watch && state.came_from == Some(Screen::Review) {
+        return show(state, Screen::Review);
+    }
+    if state.screen == Screen::Review {
+        return match state.review.open.take() {
+            Some(_) => vec![Effect::Review(Ask::Close)],
+            None => show(state, state.home),
+        };
+    }
     if state.screen == Screen::Watch && state.home == Screen::Runs && state.live_here().is_none() {
         return show(state, Screen::Runs);
+    }
+    if state.screen == Screen::Lab && state.home == Screen::Runs {
+        return show(state, Screen::Runs);
+    }
+    if state.lab.working.is_some() && !state.is_playing_a_run() {
+        push(state, Overlay::Confirm(Confirm::QuitWhileOptimizing));
+        return Vec::new();
     }
     if state.is_playing_a_run() {
         push(state, Overlay::Confirm(Confirm::QuitWhileLive));
@@ -239,7 +270,12 @@ fn copy(state: &mut State) -> Vec<Effect> {
         (Some(Overlay::Inspector(inspector)), _) => Some(inspector.copy()),
         (Some(_), _) => None,
         (None, Screen::Runs) => state.runs.selected().map(|(entry, _)| entry.path.display().to_string()),
+        (None, Screen::Lab) => state
+            .lab
+            .selected_node()
+            .map(|node| format!("{}@{}", node.line, node.digest)),
         (None, Screen::Watch) => state.watch.as_ref().and_then(|watch| watch::copied(watch)),
+        (None, Screen::Review) => review::copied(state),
     };
     match text {
         Some(text) => {

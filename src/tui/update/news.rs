@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{filter, insight, memory, runs, search, take_over, use_theme};
+use super::{filter, insight, lab, memory, review, runs, search, take_over, use_theme};
 use crate::tui::data::{ControlView, Data, Effect, LiveId, Opened, RunState, Timeline};
+use crate::tui::effects::EditOf;
 use crate::tui::keymap::{Action, Place, Screen};
 use crate::tui::live::LiveRun;
 use crate::tui::overlay::Overlay;
@@ -114,7 +115,28 @@ pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
                 watch.memory.blame = Some(*blame);
             }
         }
+        Data::Edited(edited) if matches!(edited.request.of, EditOf::Hunk { .. }) => {
+            return review::edited(state, *edited);
+        }
         Data::Edited(edited) => return take_over::edited(state, *edited),
+        Data::Proposals(list) => state.review.take(list),
+        Data::Dossier(dossier) => return review::opened(state, dossier),
+        Data::NoDossier(said) => {
+            state.review.opening = None;
+            state.say(Mood::Bad, said);
+        }
+        Data::Colours {
+            proposal,
+            file,
+            side,
+            from,
+            spans,
+        } => {
+            let open = state.review.open.as_mut();
+            if let Some(open) = open.filter(|open| open.standing().id == proposal) {
+                open.take_colours(file, side, from, spans);
+            }
+        }
         Data::Search(news) => return search::news(state, news),
         Data::Filter(news) => filter::news(state, news),
         Data::Insight(news) => insight::news(state, news),
@@ -177,6 +199,7 @@ pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
             state.themes = names;
             use_theme(state, *theme);
         }
+        Data::Lab(news) => return lab::news(state, news),
         Data::Note(text) => state.say(Mood::Good, text),
         Data::Failed(text) => {
             state.runs.looking = false;

@@ -1,9 +1,12 @@
 //! Actions on what lies over the screen.
 
-use super::{act as act_below, filter, insight, load_theme, push, quit_now, runs, search, take_over, watch};
+use super::{
+    act as act_below, filter, insight, lab, load_theme, push, quit_now, review, runs, search, take_over, watch,
+};
+use crate::review::Reason;
 use crate::tui::data::{ControlRequest, Effect};
 use crate::tui::keymap::{Action, Screen};
-use crate::tui::overlay::{Command, Confirm, LineFor, Overlay, Picker, erase_word};
+use crate::tui::overlay::{Command, Confirm, LineFor, LinePrompt, Overlay, Picker, erase_word};
 use crate::tui::state::{Mood, State};
 use crate::types::StepNo;
 
@@ -15,13 +18,20 @@ pub(crate) fn picker_rows(size: (u16, u16)) -> usize {
 /// A letter is typed.
 pub(super) fn write(state: &mut State, c: char) -> Vec<Effect> {
     match state.overlays.last_mut() {
-        Some(Overlay::Help(picker) | Overlay::Palette(picker) | Overlay::Steps(_, picker) | Overlay::Files(picker)) => {
+        Some(
+            Overlay::Help(picker)
+            | Overlay::Palette(picker)
+            | Overlay::Steps(_, picker)
+            | Overlay::Files(picker)
+            | Overlay::Reasons(picker),
+        ) => {
             picker.filter.push(c);
             picker.scroll = Default::default();
         }
         Some(Overlay::Line(line)) => line.text.push(c),
         Some(Overlay::TakeOver(panel)) => panel.write(c),
         Some(Overlay::Form(form)) if !form.starting => form.write(c),
+        Some(Overlay::Optimize(form)) => form.write(c),
         _ => return Vec::new(),
     }
     state.redraw = true;
@@ -47,10 +57,23 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
     if matches!(action, Action::Cancel | Action::Back | Action::No) {
         return close(state, &top);
     }
+    let top_is_reasons = matches!(top, Overlay::Reasons(_));
     let effects = match &mut top {
-        Overlay::Help(picker) | Overlay::Palette(picker) | Overlay::Steps(_, picker) | Overlay::Files(picker) => {
-            if action == Action::Accept {
-                return run(state, picker);
+        Overlay::Help(picker)
+        | Overlay::Palette(picker)
+        | Overlay::Steps(_, picker)
+        | Overlay::Files(picker)
+        | Overlay::Reasons(picker) => {
+            let own = (top_is_reasons && picker.matches().is_empty()).then(|| picker.filter.trim().to_owned());
+            match (action, own) {
+                // Words that are none of the reasons are one.
+                (Action::Accept, Some(text)) => {
+                    let purpose = LineFor::Reject(Reason::Other);
+                    push(state, Overlay::Line(LinePrompt { purpose, text }));
+                    return Vec::new();
+                }
+                (Action::Accept, None) => return run(state, picker),
+                _ => {}
             }
             pick(picker, action, picker_rows(state.size));
             Vec::new()
@@ -72,7 +95,7 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
         }
         Overlay::Confirm(confirm) => {
             return match (&*confirm, action) {
-                (Confirm::QuitWhileLive, Action::Yes) => quit_now(state),
+                (Confirm::QuitWhileLive | Confirm::QuitWhileOptimizing, Action::Yes) => quit_now(state),
                 (Confirm::StopRun(id), Action::Yes) => vec![Effect::Control(*id, ControlRequest::Stop)],
                 (Confirm::DeleteRun(path) | Confirm::DeleteElsewhere(path), Action::Yes) => {
                     vec![Effect::Delete(path.clone())]
@@ -85,6 +108,13 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
                     Vec::new()
                 }
             };
+        }
+        Overlay::Seal(seal) => {
+            if action == Action::Seal {
+                let seal = (**seal).clone();
+                return review::sealed(state, seal);
+            }
+            Vec::new()
         }
         Overlay::Inspector(inspector) => {
             if let Action::TurnBy(by) = action {
@@ -109,6 +139,14 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
             let effects = runs::form(state, form, action);
             state.runs.form = Some((**form).clone());
             effects
+        }
+        Overlay::Optimize(form) => {
+            let begun = lab::form(state, form, action);
+            state.lab.form = Some((**form).clone());
+            if let Some(effects) = begun {
+                return effects;
+            }
+            Vec::new()
         }
         Overlay::TakeOver(panel) => {
             let (effects, over) = take_over::act(state, panel, action);
@@ -139,6 +177,11 @@ fn close(state: &mut State, top: &Overlay) -> Vec<Effect> {
     }
     if let Overlay::Insight(_) = top {
         return insight::closed(state);
+    }
+    if let Overlay::Optimize(form) = top {
+        let mut form = (**form).clone();
+        form.error = None;
+        state.lab.form = Some(form);
     }
     if let Overlay::Form(form) = top {
         let mut form = (**form).clone();
@@ -184,6 +227,10 @@ fn run(state: &mut State, picker: &Picker) -> Vec<Effect> {
         Command::Act(action) => act_below(state, *action),
         Command::Edit(path) => take_over::edit(state, path),
         Command::GoTo(step) => go_to(state, *step),
+        Command::Reject(reason) => {
+            review::because(state, *reason);
+            Vec::new()
+        }
         Command::UseTheme(name) => load_theme(state, Some(name.clone())),
     }
 }
@@ -211,6 +258,9 @@ fn accept_line(state: &mut State, purpose: LineFor, text: String) -> Vec<Effect>
         LineFor::Save => vec![Effect::SaveScreen(text.trim().to_owned())],
         LineFor::Tell => take_over::tell(state, &text),
         LineFor::Search => search::start(state, text),
+        LineFor::Reject(_) | LineFor::Comment | LineFor::Overrule | LineFor::Discard | LineFor::Demote => {
+            review::said(state, purpose, text.trim())
+        }
         LineFor::Stream => filter::accept(state, text),
     }
 }

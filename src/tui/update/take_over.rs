@@ -3,6 +3,7 @@
 use crate::agent;
 use crate::memory;
 use crate::tui::data::{ControlRequest, ControlView, EditRequest, Effect};
+use crate::tui::effects::EditOf;
 use crate::tui::keymap::{self, Place};
 use crate::tui::live::LiveEpisode;
 use crate::tui::overlay::{Command, Entry, LineFor, LinePrompt, Overlay, Picker, erase_word};
@@ -217,8 +218,7 @@ pub(super) fn edit(state: &mut State, path: &str) -> Vec<Effect> {
         return Vec::new();
     };
     vec![Effect::Edit(EditRequest {
-        id,
-        episode: number,
+        of: EditOf::Memory(id, number),
         root,
         path,
         most,
@@ -232,6 +232,9 @@ pub(super) fn edited(state: &mut State, edited: Edited) -> Vec<Effect> {
         outcome,
         trouble,
     } = edited;
+    let EditOf::Memory(id, episode) = request.of else {
+        return vec![Effect::TakeBack];
+    };
     let path = &request.path;
     let now = match &outcome {
         EditOutcome::Saved(text) => Some(Some(std::sync::Arc::clone(text))),
@@ -239,12 +242,12 @@ pub(super) fn edited(state: &mut State, edited: Edited) -> Vec<Effect> {
         _ => None,
     };
     if let Some(now) = now
-        && let Some(live) = state.live_mut(request.id)
-        && let Some(episode) = live.episodes.get_mut(&request.episode)
+        && let Some(live) = state.live_mut(id)
+        && let Some(edited) = live.episodes.get_mut(&episode)
     {
-        episode.edit(path, now);
+        edited.edit(path, now);
         if let Some(watch) = &mut state.watch
-            && watch.episode == request.episode
+            && watch.episode == episode
         {
             watch.memory.chosen = Some(path.clone());
         }

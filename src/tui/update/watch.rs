@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{filter, insight, memory, overlays, panes, search, take_over};
 use crate::tui::data::{ControlRequest, ControlView, Effect};
 use crate::tui::inspector::{Inspector, Reveal};
-use crate::tui::keymap::{Action, Kind};
+use crate::tui::keymap::{Action, Kind, Screen};
 use crate::tui::layout::Pane;
 use crate::tui::overlay::{Command, Entry, LineFor, LinePrompt, Overlay, Picker};
 use crate::tui::panes::GameView;
@@ -116,7 +116,11 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
         Action::Back if watch.focus == Pane::Actions && watch.filtering.is_some() && !watch.zoom => {
             return filter::clear(state);
         }
-        Action::Back => back(watch),
+        Action::Back => {
+            if !back(watch) && state.came_from == Some(Screen::Review) {
+                return super::show(state, Screen::Review);
+            }
+        }
         Action::MemoryDiff | Action::Mark | Action::OnlyThis | Action::Readers => return memory::act(state, action),
         Action::Open if watch.focus == Pane::Memory && watch.memory.in_file => return memory::act(state, action),
         Action::Open if watch.focus == Pane::Actions => open_turn(state),
@@ -145,8 +149,8 @@ fn focus(watch: &mut Watch, by: isize) {
     watch.focus_on(Pane::ALL[(at + by).rem_euclid(count) as usize]);
 }
 
-/// Back inside the screen: out of a file, a difference, a zoomed pane.
-fn back(watch: &mut Watch) {
+/// Back inside the screen: out of a file, a difference, a zoomed pane; false when there is nothing to go out of.
+fn back(watch: &mut Watch) -> bool {
     match watch.focus {
         Pane::Memory if watch.memory.in_file => watch.memory.in_file = false,
         Pane::Memory if watch.memory.against.is_some() => {
@@ -158,8 +162,9 @@ fn back(watch: &mut Watch) {
         Pane::Scaffold if watch.scaffold.diff.is_some() => watch.scaffold.diff = None,
         Pane::Scaffold if watch.scaffold.in_file => watch.scaffold.in_file = false,
         _ if watch.zoom => watch.zoom = false,
-        _ => {}
+        _ => return false,
     }
+    true
 }
 
 fn episode(state: &mut State, by: i32) -> Vec<Effect> {

@@ -1,5 +1,6 @@
 //! Pieces that panels are built from; none of them knows the program's state.
 
+pub(crate) mod diff;
 pub(crate) mod document;
 pub(crate) mod found;
 pub(crate) mod list;
@@ -7,6 +8,7 @@ pub(crate) mod map;
 pub(crate) mod paint;
 pub(crate) mod spark;
 pub(crate) mod sprites;
+pub(crate) mod syntax;
 pub(crate) mod text;
 pub(crate) mod tiles;
 pub(crate) mod tree;

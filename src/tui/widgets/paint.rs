@@ -27,7 +27,8 @@ pub(crate) fn spans(path: &str, text: &str, theme: &Theme) -> Vec<(Range<usize>,
         } else if body.starts_with('#') {
             spans.push((start..end, theme.bold(Slot::Heading)));
         } else {
-            template_tags(body, start, theme, &mut spans);
+            let tags = tags(body).into_iter();
+            spans.extend(tags.map(|(range, slot)| (start + range.start..start + range.end, theme.style(slot))));
         }
         start += line.len();
     }
@@ -52,14 +53,15 @@ fn toml_line(line: &str, start: usize, theme: &Theme, spans: &mut Vec<(Range<usi
     }
 }
 
-/// `{{ … }}`, `{% … %}` and the tags of the protocol.
-fn template_tags(line: &str, start: usize, theme: &Theme, spans: &mut Vec<(Range<usize>, Style)>) {
+/// `{{ … }}`, `{% … %}` and the tags of the protocol in a line, sorted, apart.
+pub(crate) fn tags(line: &str) -> Vec<(Range<usize>, Slot)> {
     const PAIRS: [(&str, &str, Slot); 4] = [
         ("{{", "}}", Slot::Accent),
         ("{%", "%}", Slot::Heading),
         ("{#", "#}", Slot::Faint),
         ("<|", "|>", Slot::Tag),
     ];
+    let mut found = Vec::new();
     let mut at = 0;
     while let Some((open, pair)) = PAIRS
         .iter()
@@ -67,11 +69,12 @@ fn template_tags(line: &str, start: usize, theme: &Theme, spans: &mut Vec<(Range
         .min_by_key(|(open, _)| *open)
     {
         let Some(close) = line[open + 2..].find(pair.1).map(|close| open + 2 + close + 2) else {
-            return;
+            break;
         };
-        spans.push((start + open..start + close, theme.style(pair.2)));
+        found.push((open..close, pair.2));
         at = close;
     }
+    found
 }
 
 #[cfg(test)]
