@@ -3,6 +3,7 @@
 //! Owns the meaning of events and actions. What an effect does is the edge's business.
 
 mod filter;
+mod insight;
 mod lab;
 mod memory;
 mod news;
