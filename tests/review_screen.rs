@@ -35,9 +35,17 @@ fn propose(home: &Path, evidence: Vec<Evidence>) -> ProposalId {
         *text = text.replacen(from, to, 1);
     };
     change("scaffold.toml", "log_turns = 3", "log_turns = 2");
-    change("METHOD.md", "# crafter-v0\n", "# crafter-auto\n\nFewer turns, one line a place.\n");
+    change(
+        "METHOD.md",
+        "# crafter-v0\n",
+        "# crafter-auto\n\nFewer turns, one line a place.\n",
+    );
     change("prompts/log.md", "PHASE: LOG\n", "PHASE: LOG (write what is new)\n");
-    change("prompts/log.md", "Skip what you have written before.", "Never write a line twice.");
+    change(
+        "prompts/log.md",
+        "Skip what you have written before.",
+        "Never write a line twice.",
+    );
     let draft = Draft {
         author: "rules".into(),
         title: "Write what is new".into(),
@@ -74,7 +82,7 @@ fn opened(home: &Path, editor: &Path, size: (u16, u16)) -> Terminal {
     let mut terminal = Terminal::start_as(home, &[], size, &variables, &[]);
     terminal.wait_for("●1");
     terminal.send("3");
-    terminal.wait_for("1 wait for you");
+    terminal.wait_for("waiting for you: 1");
     terminal.send("\r");
     terminal.wait_for("hunk 1 of 4");
     terminal
@@ -90,15 +98,21 @@ fn verdicts(dossier: &Dossier) -> Vec<String> {
         .standing
         .parts
         .iter()
-        .map(|part| part.decision.as_ref().map_or("waits".to_owned(), |decision| word(&decision.verdict)))
+        .map(|part| {
+            part.decision
+                .as_ref()
+                .map_or("waits".to_owned(), |decision| word(&decision.verdict))
+        })
         .collect()
 }
 
 fn quit(mut terminal: Terminal) {
     terminal.send("q");
-    terminal.wait_for("proposals ·");
+    terminal.wait_for("waiting for you");
     terminal.send("q");
-    terminal.wait_until("the runs", |screen| screen.contains("Start with") || screen.contains("Runs ·"));
+    terminal.wait_until("the runs", |screen| {
+        screen.contains("Start with") || screen.contains("Runs ·")
+    });
     terminal.send("q");
     assert!(terminal.wait_exit().success());
     assert!(terminal.is_restored());
@@ -148,16 +162,33 @@ fn hunks_are_accepted_edited_rejected_undone_and_committed() {
     assert_eq!(now.standing.state, State::Checked, "{:?}", now.standing.problems);
     assert_eq!(verdicts(&now), ["edit", "accept", "reject unneeded", "accept"]);
     let rejected = now.entries.iter().find_map(|entry| match &entry.what {
-        What::Decided { verdict: Verdict::Reject { reason: Reason::Harmful }, comment, .. } => Some((entry.seq, comment)),
+        What::Decided {
+            verdict: Verdict::Reject {
+                reason: Reason::Harmful,
+            },
+            comment,
+            ..
+        } => Some((entry.seq, comment)),
         _ => None,
     });
     let (seq, comment) = rejected.expect("what was taken back stays in the log");
     assert_eq!(comment, "the tag is matched by the script");
     assert!(now.entries.iter().any(|entry| entry.what == What::Undone { seq }));
-    assert!(now.entries.iter().skip(1).all(|entry| entry.by == "ada"), "{:?}", now.entries);
+    assert!(
+        now.entries.iter().skip(1).all(|entry| entry.by == "ada"),
+        "{:?}",
+        now.entries
+    );
     let files = now.standing.files(now.revision());
-    assert!(files["scaffold.toml"].contains("log_turns = 1\n"), "{}", files["scaffold.toml"]);
-    assert!(files["prompts/log.md"].contains("PHASE: LOG\n"), "the rejected hunk is not in it");
+    assert!(
+        files["scaffold.toml"].contains("log_turns = 1\n"),
+        "{}",
+        files["scaffold.toml"]
+    );
+    assert!(
+        files["prompts/log.md"].contains("PHASE: LOG\n"),
+        "the rejected hunk is not in it"
+    );
     assert!(files["prompts/log.md"].contains("Never write a line twice."));
     assert_eq!(now.standing.result, Some(digest_of(&files)));
 
@@ -169,7 +200,11 @@ fn hunks_are_accepted_edited_rejected_undone_and_committed() {
     terminal.send("C");
     terminal.wait_for("PROMOTED");
     let head = home.join("workspace/scaffolds").join(LINE);
-    assert!(std::fs::read_to_string(head.join("scaffold.toml")).unwrap().contains("log_turns = 1"));
+    assert!(
+        std::fs::read_to_string(head.join("scaffold.toml"))
+            .unwrap()
+            .contains("log_turns = 1")
+    );
     terminal.send("u");
     terminal.wait_for("take the promotion back");
     terminal.send("\r");
@@ -192,10 +227,16 @@ fn nothing_decided_is_lost_to_a_kill_and_others_are_seen() {
     // An editor that fails decides nothing, and the keyboard comes back.
     terminal.send("e");
     terminal.wait_for("ended with code 3");
-    let status = Command::new("kill").args(["-KILL", &terminal.pid().to_string()]).status().unwrap();
+    let status = Command::new("kill")
+        .args(["-KILL", &terminal.pid().to_string()])
+        .status()
+        .unwrap();
     assert!(status.success());
     drop(terminal);
-    assert_eq!(verdicts(&dossier(home, &id)), ["accept", "reject other", "waits", "waits"]);
+    assert_eq!(
+        verdicts(&dossier(home, &id)),
+        ["accept", "reject other", "waits", "waits"]
+    );
 
     let mut terminal = opened(home, &editor, (160, 48));
     terminal.wait_for("2 of 4 decided");
@@ -250,7 +291,9 @@ fn evidence_leads_into_the_run_and_back() {
     terminal.send("\t\t");
     terminal.wait_for("written twice");
     terminal.send("]\r");
-    terminal.wait_until("the step", |screen| screen.contains("2 Watch") && screen.contains("step 7"));
+    terminal.wait_until("the step", |screen| {
+        screen.contains("2 Watch") && screen.contains("step 7")
+    });
     terminal.send("\x1b");
     terminal.wait_for("written twice");
     // Another size, and signs without colours.

@@ -128,7 +128,13 @@ pub fn measure(run: &Path, time: Duration) -> Result<Figures, TuiError> {
 /// When the theme cannot be read.
 pub fn diff() -> Result<f64, TuiError> {
     let old: String = (0..2_500)
-        .map(|n| format!("{n:>5}: the line says what the player saw at {}, {}\n", n * 7 % 64, n * 13 % 64))
+        .map(|n| {
+            format!(
+                "{n:>5}: the line says what the player saw at {}, {}\n",
+                n * 7 % 64,
+                n * 13 % 64
+            )
+        })
         .collect();
     let changed = |(n, line): (usize, &str)| match n % 9 {
         0 => line.replace("player", "agent"),

@@ -11,8 +11,6 @@ use std::sync::Arc;
 use ratatui::crossterm::event::KeyEvent;
 
 pub(crate) use super::effects::{ControlRequest, EditRequest, Effect, LoadRequest, ThemeRequest};
-use super::widgets::diff::Side;
-use super::widgets::syntax::Spans;
 pub(crate) use super::entries::{Here, RunEntry, RunState, StartRequest};
 use super::filter::{Filter, Match};
 use super::memory_diff::MemoryDiff;
@@ -20,6 +18,8 @@ use super::pictures::{Graphics, Ready};
 use super::rules::Rules;
 use super::take_over::Edited;
 use super::theme::Theme;
+use super::widgets::diff::Side;
+use super::widgets::syntax::Spans;
 use crate::analysis::Heat;
 use crate::review::{Dossier, ProposalId, Standing};
 use crate::store::{FileState, StepMark};

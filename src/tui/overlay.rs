@@ -46,7 +46,9 @@ impl Overlay {
     /// Where keys hold while it is on top.
     pub(crate) fn places(&self) -> Vec<Place> {
         match self {
-            Self::Help(_) | Self::Palette(_) | Self::Steps(..) | Self::Files(_) | Self::Reasons(_) => vec![Place::Picker, Place::Always],
+            Self::Help(_) | Self::Palette(_) | Self::Steps(..) | Self::Files(_) | Self::Reasons(_) => {
+                vec![Place::Picker, Place::Always]
+            }
             Self::TakeOver(panel) if panel.walks => vec![Place::Walk, Place::TakeOver, Place::Always],
             Self::TakeOver(_) => vec![Place::TakeOver, Place::Always],
             Self::Line(_) => vec![Place::Line, Place::Always],

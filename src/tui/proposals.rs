@@ -238,7 +238,8 @@ fn checked(workspace: &Workspace, dossier: &Dossier, by: &str) -> Result<(), Rev
         return Ok(());
     }
     let what = What::Checked { result, problems };
-    desk.append(&dossier.standing.id, now.standing.seq, by, what).map(|_| ())
+    desk.append(&dossier.standing.id, now.standing.seq, by, what)
+        .map(|_| ())
 }
 
 /// Whose hand it is.

@@ -48,7 +48,9 @@ impl ReviewScreen {
         self.list = list;
         self.loaded = true;
         let at = selected.and_then(|id| self.list.iter().position(|standing| standing.id == id));
-        self.scroll.selected = at.unwrap_or(self.scroll.selected).min(self.list.len().saturating_sub(1));
+        self.scroll.selected = at
+            .unwrap_or(self.scroll.selected)
+            .min(self.list.len().saturating_sub(1));
     }
 
     /// The selected proposal.
@@ -299,7 +301,13 @@ impl OpenReview {
             let path = self.diff.files[file].path.clone();
             let text = match side {
                 Side::Old => Arc::clone(&self.diff.files[file].base),
-                Side::New => self.dossier.revision().files.get(&path).map_or("", String::as_str).into(),
+                Side::New => self
+                    .dossier
+                    .revision()
+                    .files
+                    .get(&path)
+                    .map_or("", String::as_str)
+                    .into(),
             };
             wanted.push(ColourRequest {
                 proposal: self.standing().id.clone(),
@@ -326,7 +334,12 @@ impl OpenReview {
     }
 
     /// The colours of a line.
-    pub(crate) fn colours(&self, file: usize, side: Side, line: usize) -> Option<&[(Range<usize>, super::theme::Slot)]> {
+    pub(crate) fn colours(
+        &self,
+        file: usize,
+        side: Side,
+        line: usize,
+    ) -> Option<&[(Range<usize>, super::theme::Slot)]> {
         self.colours.get(&(file, side))?.lines.get(line)?.as_deref()
     }
 }

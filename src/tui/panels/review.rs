@@ -62,14 +62,23 @@ fn empty(state: &State, area: Rect, buf: &mut Buffer) {
     let lines = [
         Line::styled("Nothing waits for a decision.", theme.bold(Slot::Title)),
         Line::default(),
-        Line::styled("A revision of a scaffold is proposed by an optimization; without any model:", theme.style(Slot::Dim)),
+        Line::styled(
+            "A revision of a scaffold is proposed by an optimization; without any model:",
+            theme.style(Slot::Dim),
+        ),
         Line::styled(
             "  automem optimize --env crafter --scaffold crafter-v0 --meta rules",
             theme.style(Slot::Text),
         ),
         Line::default(),
-        Line::styled("It appears here by itself, hunk by hunk, with the steps that show why.", theme.style(Slot::Dim)),
-        Line::styled("Nothing is applied before you commit your decisions.", theme.style(Slot::Dim)),
+        Line::styled(
+            "It appears here by itself, hunk by hunk, with the steps that show why.",
+            theme.style(Slot::Dim),
+        ),
+        Line::styled(
+            "Nothing is applied before you commit your decisions.",
+            theme.style(Slot::Dim),
+        ),
     ];
     let place = layout::centred(area, 78.min(area.width - 2), lines.len() as u16);
     for (row, line) in (0..).zip(&lines) {

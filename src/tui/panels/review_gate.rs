@@ -19,7 +19,10 @@ pub(crate) fn lines(open: &OpenReview, columns: usize, theme: &Theme) -> Vec<Lin
     let mut say = |said: &str, slot: Slot| {
         let said = text::clean(text::head(said, 2_000)).into_owned();
         let rows = text::wrap(&said, columns.max(10));
-        lines.extend(rows.into_iter().map(|row| Line::styled(said[row].to_owned(), theme.style(slot))));
+        lines.extend(
+            rows.into_iter()
+                .map(|row| Line::styled(said[row].to_owned(), theme.style(slot))),
+        );
     };
     say(&next(standing), Slot::Text);
     if !standing.why.is_empty() {
@@ -104,7 +107,11 @@ fn table(gate: &GateReport, columns: usize, theme: &Theme, lines: &mut Vec<Line<
         Outcome::NotBetter => ("▾ not better", Slot::Warn),
         Outcome::CannotWin => ("▾ cannot win any more: the rest was left out", Slot::Warn),
     };
-    let reused = if gate.parent_reused { " · parent's run reused" } else { "" };
+    let reused = if gate.parent_reused {
+        " · parent's run reused"
+    } else {
+        ""
+    };
     lines.push(Line::from(vec![
         Span::styled(word, theme.bold(slot)),
         Span::styled(reused, theme.style(Slot::Dim)),
@@ -129,7 +136,12 @@ fn table(gate: &GateReport, columns: usize, theme: &Theme, lines: &mut Vec<Line<
         gate.difference * 100.0
     );
     lines.push(Line::styled(mean, theme.bold(Slot::Text)));
-    let error = format!("{:>6} {:>8} {:>7}", "± s.e.", percent(gate.parent_error), percent(gate.revision_error));
+    let error = format!(
+        "{:>6} {:>8} {:>7}",
+        "± s.e.",
+        percent(gate.parent_error),
+        percent(gate.revision_error)
+    );
     lines.push(Line::styled(error, dim));
     let said = format!(
         "95 % of the difference: {:+.1} to {:+.1}",
@@ -142,11 +154,16 @@ fn table(gate: &GateReport, columns: usize, theme: &Theme, lines: &mut Vec<Line<
         gate.wins, gate.losses, gate.ties, gate.sign_p
     );
     lines.push(Line::styled(said, dim));
-    lines.push(Line::styled("in % of the world's progression", theme.style(Slot::Faint)));
+    lines.push(Line::styled(
+        "in % of the world's progression",
+        theme.style(Slot::Faint),
+    ));
 }
 
 fn row(pair: &Pair, tokens: bool, theme: &Theme) -> Line<'static> {
-    let score = |score: Option<Score>| score.map_or_else(|| "–".to_owned(), |score| format!("{:.1}", score.progression * 100.0));
+    let score = |score: Option<Score>| {
+        score.map_or_else(|| "–".to_owned(), |score| format!("{:.1}", score.progression * 100.0))
+    };
     let difference = match (pair.parent, pair.revision) {
         (Some(parent), Some(revision)) => Some((revision.progression - parent.progression) * 100.0),
         _ => None,
@@ -159,7 +176,15 @@ fn row(pair: &Pair, tokens: bool, theme: &Theme) -> Line<'static> {
     };
     let by = difference.map_or_else(|| "–".to_owned(), |by| format!("{by:+.1}"));
     let mut spans = vec![
-        Span::styled(format!("{:>6} {:>8} {:>7} ", pair.seed, score(pair.parent), score(pair.revision)), theme.style(Slot::Text)),
+        Span::styled(
+            format!(
+                "{:>6} {:>8} {:>7} ",
+                pair.seed,
+                score(pair.parent),
+                score(pair.revision)
+            ),
+            theme.style(Slot::Text),
+        ),
         Span::styled(format!("{by:>7} {sign}"), theme.style(slot)),
     ];
     if tokens && let Some(revision) = pair.revision {

@@ -22,7 +22,11 @@ pub(crate) fn draw(state: &State, area: Rect, buf: &mut Buffer) {
     let title = vec![
         Span::raw("Review"),
         Span::styled(
-            format!(" · {} proposals · {} wait for you", review.list.len(), review.waiting()),
+            format!(
+                " · {} in all · waiting for you: {}",
+                review.list.len(),
+                review.waiting()
+            ),
             theme.style(Slot::Dim),
         ),
     ];
@@ -31,7 +35,13 @@ pub(crate) fn draw(state: &State, area: Rect, buf: &mut Buffer) {
     let names = ["state", "id", "decided", "gate", "author", "made"];
     let faint = theme.style(Slot::Faint);
     let heading = names.map(|name| (name.to_owned(), faint));
-    put(buf, Rect { height: 1, ..inner }, &widths, heading, ("title".to_owned(), faint));
+    put(
+        buf,
+        Rect { height: 1, ..inner },
+        &widths,
+        heading,
+        ("title".to_owned(), faint),
+    );
     let rows = Rect {
         y: inner.y + 1,
         height: inner.height.saturating_sub(1),
@@ -51,7 +61,14 @@ pub(crate) fn draw(state: &State, area: Rect, buf: &mut Buffer) {
             buf.set_style(row, theme.selected(true));
         }
     }
-    list::scrollbar(buf, area, scroll.top, review.list.len(), height, theme.style(Slot::BorderFocus));
+    list::scrollbar(
+        buf,
+        area,
+        scroll.top,
+        review.list.len(),
+        height,
+        theme.style(Slot::BorderFocus),
+    );
 }
 
 /// The columns that fit: what says least goes first.
@@ -68,7 +85,11 @@ fn widths(columns: usize) -> [usize; 6] {
 
 fn draw_row(proposal: &Standing, widths: &[usize; 6], area: Rect, buf: &mut Buffer, theme: &Theme) {
     let (sign, word, slot) = standing(proposal);
-    let style = if proposal.waits() { theme.bold(slot) } else { theme.style(slot) };
+    let style = if proposal.waits() {
+        theme.bold(slot)
+    } else {
+        theme.style(slot)
+    };
     let dim = theme.style(Slot::Dim);
     let decided = format!("{}/{}", proposal.parts.len() - proposal.waiting(), proposal.parts.len());
     let cells = [
@@ -79,7 +100,11 @@ fn draw_row(proposal: &Standing, widths: &[usize; 6], area: Rect, buf: &mut Buff
         (proposal.author.clone(), dim),
         (when(&proposal.created), dim),
     ];
-    let title = if proposal.waits() { theme.bold(Slot::Text) } else { theme.style(Slot::Text) };
+    let title = if proposal.waits() {
+        theme.bold(Slot::Text)
+    } else {
+        theme.style(Slot::Text)
+    };
     put(buf, area, widths, cells, (proposal.title.clone(), title));
 }
 

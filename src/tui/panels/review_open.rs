@@ -8,7 +8,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use super::{review, review_gate};
-use crate::review::{PartStanding, State as Standings, Verdict};
+use crate::review::{PartStanding, Reason, State as Standings, Verdict};
 use crate::tui::inspector;
 use crate::tui::keymap::{Action, Place};
 use crate::tui::layout::{self, ReviewPane};
@@ -98,9 +98,15 @@ fn banner(state: &State, open: &OpenReview, area: Rect, buf: &mut Buffer) {
             (_, Selection::Current) => {}
             (n, _) => right.push(Span::styled(format!("{n} selected · "), theme.bold(Slot::Human))),
         }
-        right.push(Span::styled(format!("{decided} of {parts} decided"), theme.bold(Slot::Text)));
+        right.push(Span::styled(
+            format!("{decided} of {parts} decided"),
+            theme.bold(Slot::Text),
+        ));
         if open.unseen > 0 {
-            right.push(Span::styled(format!(" · {} unseen ", open.unseen), theme.bold(Slot::Warn)));
+            right.push(Span::styled(
+                format!(" · {} unseen ", open.unseen),
+                theme.bold(Slot::Warn),
+            ));
         } else if standing.waiting() == 0 {
             let key = state.keymap.shown(Place::Proposal, Action::Commit);
             right.push(Span::styled(format!(" · {key} commits "), theme.bold(Slot::Good)));
@@ -169,6 +175,7 @@ fn verdict(part: &PartStanding) -> (&'static str, String, Slot) {
     match &decision.verdict {
         Verdict::Accept => ("✓", "accepted".to_owned(), Slot::Good),
         Verdict::Edit { .. } => ("◆", "edited".to_owned(), Slot::Human),
+        Verdict::Reject { reason: Reason::Other } => ("✗", "rejected".to_owned(), Slot::Bad),
         Verdict::Reject { reason } => ("✗", format!("rejected: {}", reason.word()), Slot::Bad),
     }
 }
@@ -199,7 +206,14 @@ fn diff(state: &State, open: &OpenReview, area: Rect, border: Rect, buf: &mut Bu
     open.diff.draw(buf, area, open.scroll.top, &look);
     if border != area {
         let (len, height) = (open.diff.len(), usize::from(area.height));
-        list::scrollbar(buf, border, open.scroll.top, len, height, theme.style(Slot::BorderFocus));
+        list::scrollbar(
+            buf,
+            border,
+            open.scroll.top,
+            len,
+            height,
+            theme.style(Slot::BorderFocus),
+        );
     }
 }
 
@@ -216,7 +230,10 @@ fn head(open: &OpenReview, at: usize, chosen: bool, theme: &Theme) -> Line<'stat
     };
     let mut spans = vec![
         Span::styled(if chosen { "▐" } else { " " }, theme.bold(Slot::Human)),
-        Span::styled(format!("hunk {} of {} ", at + 1, open.parts().len()), theme.bold(Slot::Title)),
+        Span::styled(
+            format!("hunk {} of {} ", at + 1, open.parts().len()),
+            theme.bold(Slot::Title),
+        ),
         Span::styled(format!("{place}  "), theme.style(Slot::Dim)),
         Span::styled(format!("{sign} {said}"), theme.bold(slot)),
     ];
@@ -260,7 +277,11 @@ fn hunks(state: &State, open: &OpenReview, area: Rect, buf: &mut Buffer) {
             ..area
         };
         let (sign, said, slot) = verdict(part);
-        let unseen = if open.is_gate() && !open.has_seen(&part.part.id) { "○" } else { " " };
+        let unseen = if open.is_gate() && !open.has_seen(&part.part.id) {
+            "○"
+        } else {
+            " "
+        };
         let mark = if chosen.binary_search(&at).is_ok() { "▐" } else { " " };
         let said = Line::styled(format!(" {said} "), theme.style(slot));
         let stop = text::put_right(buf, row, 0, &said);
@@ -273,7 +294,10 @@ fn hunks(state: &State, open: &OpenReview, area: Rect, buf: &mut Buffer) {
         let room = usize::from(left.width).saturating_sub(digits + 6);
         let line = Line::from(vec![
             Span::styled(mark, theme.bold(Slot::Human)),
-            Span::styled(format!("{unseen}{} ", text::pad_left(&(at + 1).to_string(), digits)), theme.style(Slot::Faint)),
+            Span::styled(
+                format!("{unseen}{} ", text::pad_left(&(at + 1).to_string(), digits)),
+                theme.style(Slot::Faint),
+            ),
             Span::styled(format!("{sign} "), theme.bold(slot)),
             Span::styled(text::cut_left(&line, room).into_owned(), theme.style(Slot::Text)),
         ]);
@@ -308,9 +332,15 @@ type Spans = Vec<(std::ops::Range<usize>, Style)>;
 fn why(open: &OpenReview, theme: &Theme) -> (String, Spans, Vec<(usize, usize)>) {
     let draft = &open.dossier.proposal.draft;
     let mut page = Page::default();
-    page.line(&format!("{} for {}", draft.author, open.standing().line), theme.style(Slot::Dim));
+    page.line(
+        &format!("{} for {}", draft.author, open.standing().line),
+        theme.style(Slot::Dim),
+    );
     if let Some(origin) = &draft.origin {
-        let continued = origin.continues.as_ref().map_or_else(String::new, |id| format!(", continues {id}"));
+        let continued = origin
+            .continues
+            .as_ref()
+            .map_or_else(String::new, |id| format!(", continues {id}"));
         let said = format!(
             "{} · iteration {} · attempt {}{continued}",
             origin.optimization, origin.iteration, origin.attempt
@@ -321,7 +351,9 @@ fn why(open: &OpenReview, theme: &Theme) -> (String, Spans, Vec<(usize, usize)>)
     let rationale = inspector::text_of(draft.rationale.trim_end());
     let start = page.text.len();
     let inside = paint::spans("rationale.md", &rationale, theme);
-    let inside = inside.into_iter().map(|(range, style)| (start + range.start..start + range.end, style));
+    let inside = inside
+        .into_iter()
+        .map(|(range, style)| (start + range.start..start + range.end, style));
     page.spans.extend(inside);
     page.text.push_str(&rationale);
     page.text.push('\n');
@@ -329,7 +361,10 @@ fn why(open: &OpenReview, theme: &Theme) -> (String, Spans, Vec<(usize, usize)>)
     let mut links = Vec::new();
     if !draft.evidence.is_empty() {
         page.line("", Style::new());
-        page.line("What shows it (Enter goes there, Esc comes back)", theme.bold(Slot::Title));
+        page.line(
+            "What shows it (Enter goes there, Esc comes back)",
+            theme.bold(Slot::Title),
+        );
         for (at, evidence) in draft.evidence.iter().enumerate() {
             let run = evidence.run.rsplit(['/', '\\']).next().unwrap_or_default();
             links.push((page.lines, at));
@@ -346,8 +381,14 @@ fn why(open: &OpenReview, theme: &Theme) -> (String, Spans, Vec<(usize, usize)>)
         page.line("", Style::new());
         page.line("Said about it", theme.bold(Slot::Title));
         for comment in &open.standing().comments {
-            let about = comment.part.as_ref().map_or_else(String::new, |part| format!(" on {part}"));
-            page.line(&format!("◆ {}{about}: {}", comment.by, comment.text), theme.style(Slot::Human));
+            let about = comment
+                .part
+                .as_ref()
+                .map_or_else(String::new, |part| format!(" on {part}"));
+            page.line(
+                &format!("◆ {}{about}: {}", comment.by, comment.text),
+                theme.style(Slot::Human),
+            );
         }
     }
     let cost = review_gate::usage(&draft.usage);

@@ -310,7 +310,9 @@ fn states() -> Vec<State> {
     press(&mut state, "q");
     states.push(state);
     let mut state = State::new((160, 48), testing::theme(), Screen::Review);
-    state.review.take(vec![super::review::dossier(Vec::new()).standing.clone()]);
+    state
+        .review
+        .take(vec![super::review::dossier(Vec::new()).standing.clone()]);
     states.push(state);
     for keys in ["Esc", "x", "D Enter", "Tab Tab", "c"] {
         for size in [(80, 24), (160, 48)] {
@@ -366,7 +368,9 @@ fn every_hint_and_every_line_of_the_help_does_something() {
         for room in [58, 78, 158] {
             let line = crate::tui::panels::hints::hint_line(&state, room);
             assert!(line.width() <= room + 2, "{} > {room}: {line:?}", line.width());
-            if !places.iter().any(|place| place.types()) && !places.contains(&Place::Confirm) && !places.contains(&Place::Seal)
+            if !places.iter().any(|place| place.types())
+                && !places.contains(&Place::Confirm)
+                && !places.contains(&Place::Seal)
             {
                 assert!(line.to_string().contains("? keys"), "{line}");
             }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::*;
 use crate::llm::Usage;
 use crate::review::{
-    Content, Dossier, Draft, Entry, Evidence, GateReport, Origin, Outcome, Pair, Proposal, RevisionContent, Score,
-    Seq, Standing, What,
+    Content, Dossier, Draft, Entry, Evidence, GateReport, Origin, Outcome, Pair, Proposal, RevisionContent, Score, Seq,
+    Standing, What,
 };
 use crate::tui::coloring;
 use crate::tui::effects::Ask;
@@ -26,7 +26,11 @@ const MANIFEST: &str = "name = \"crafter-v0\"\nversion = \"0.1\"\nenv = \"crafte
 const LOG: &str = "# LOG\nYou keep notes in files.\nWrite what you see to map.txt.\nFiles: {{ files }}\nBe short.\n\nStep {{ step }}.\nEnd with <|DONE|>.\n";
 
 pub(super) fn base() -> Files {
-    files(&[("scaffold.toml", MANIFEST), ("prompts/log.md", LOG), ("METHOD.md", "# Method\nNotes.\n")])
+    files(&[
+        ("scaffold.toml", MANIFEST),
+        ("prompts/log.md", LOG),
+        ("METHOD.md", "# Method\nNotes.\n"),
+    ])
 }
 
 /// Three files change: four hunks, one of them a new file.
@@ -36,13 +40,19 @@ pub(super) fn revised() -> Files {
         "policy = \"upsert\"\nkey = \"x,y\"\nmax_lines = 200\n",
     );
     let log = LOG
-        .replace("Write what you see to map.txt.", "Write what is new to map.txt, one line a place.")
+        .replace(
+            "Write what you see to map.txt.",
+            "Write what is new to map.txt, one line a place.",
+        )
         .replace("End with", "Never write a line twice. End with");
     files(&[
         ("scaffold.toml", &manifest),
         ("prompts/log.md", &log),
         ("METHOD.md", "# Method\nNotes.\n"),
-        ("hooks.star", "def hook(state, event):  # nothing twice\n    return state, []\n"),
+        (
+            "hooks.star",
+            "def hook(state, event):  # nothing twice\n    return state, []\n",
+        ),
     ])
 }
 
@@ -255,7 +265,9 @@ fn the_list_shows_what_waits_first_and_what_is_over() {
         result,
         problems: Vec::new(),
     };
-    let gated = || What::Gated { report: Box::new(gate()) };
+    let gated = || What::Gated {
+        report: Box::new(gate()),
+    };
     let started = || What::GateStarted {
         result,
         run: "r.db".into(),
@@ -273,18 +285,27 @@ fn the_list_shows_what_waits_first_and_what_is_over() {
     state.size = (160, 48);
     insta::assert_snapshot!("review_list_160x48", text(&state));
     let effects = press(&mut state, "Down Enter");
-    assert!(matches!(&effects[..], [Effect::Review(Ask::Open(id))] if *id == "p2".into()), "{effects:?}");
+    assert!(
+        matches!(&effects[..], [Effect::Review(Ask::Open(id))] if *id == "p2".into()),
+        "{effects:?}"
+    );
 }
 
 #[test]
 fn a_badge_says_what_waits_and_takes_no_focus() {
     let mut state = testing::watching((80, 24), 10, 3);
-    update(&mut state, Event::Data(Data::Proposals(vec![dossier(Vec::new()).standing.clone()])));
+    update(
+        &mut state,
+        Event::Data(Data::Proposals(vec![dossier(Vec::new()).standing.clone()])),
+    );
     assert_eq!(state.screen, Screen::Watch);
     assert!(text(&state).lines().next().unwrap().contains("●1"), "{}", text(&state));
     // What is typed before it is opened is for the screen that shows.
     let effects = press(&mut state, "y n A *");
-    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Review(_))), "{effects:?}");
+    assert!(
+        !effects.iter().any(|effect| matches!(effect, Effect::Review(_))),
+        "{effects:?}"
+    );
     press(&mut state, "3");
     assert_eq!(state.screen, Screen::Review);
     assert!(text(&state).contains("3 Review ●1"));
@@ -304,13 +325,21 @@ fn a_hunk_is_seen_when_all_of_it_was_on_the_screen() {
     let mut state = reviewing(
         (80, 24),
         dossier_of(
-            proposal("p3", files(&[("a.md", &old), ("b.md", "b\n")]), files(&[("a.md", &long), ("b.md", "c\n")])),
+            proposal(
+                "p3",
+                files(&[("a.md", &old), ("b.md", "b\n")]),
+                files(&[("a.md", &long), ("b.md", "c\n")]),
+            ),
             Vec::new(),
         ),
     );
     assert_eq!(opened(&state).unseen, 2);
     walk(&mut state, "G");
-    assert_eq!(opened(&state).unseen, 1, "the end of the long one was seen, not its middle");
+    assert_eq!(
+        opened(&state).unseen,
+        1,
+        "the end of the long one was seen, not its middle"
+    );
     walk(&mut state, "g PgDn PgDn");
     assert_eq!(opened(&state).unseen, 1);
     walk(&mut state, "PgDn");
@@ -401,13 +430,22 @@ fn colours_come_later_and_only_for_what_shows() {
         })
         .collect();
     assert!((2..5).contains(&wishes.len()), "around both hunks: {}", wishes.len());
-    assert!(wishes.iter().all(|wish| wish.lines.len() < 200), "{:?}", wishes[0].lines);
+    assert!(
+        wishes.iter().all(|wish| wish.lines.len() < 200),
+        "{:?}",
+        wishes[0].lines
+    );
     assert!(settle(&mut state).is_empty(), "asked once");
     for data in wishes.into_iter().filter_map(coloring::at_once) {
         update(&mut state, Event::Data(data));
     }
     let colour = state.theme.color(crate::tui::theme::Slot::Key);
-    assert!(drawn(&state).content().iter().any(|cell| cell.fg == colour && cell.symbol() == "4"));
+    assert!(
+        drawn(&state)
+            .content()
+            .iter()
+            .any(|cell| cell.fg == colour && cell.symbol() == "4")
+    );
 }
 
 #[test]
@@ -451,9 +489,21 @@ fn hostile_text_reaches_no_cell_of_a_proposal() {
 fn five_thousand_hunks_and_one_of_a_hundred_thousand_bytes() {
     let old: String = (0..10_000).map(|n| format!("line {n}\n")).collect();
     let new: String = (0..10_000)
-        .map(|n| if n % 2 == 0 { format!("new {n}\n") } else { format!("line {n}\n") })
+        .map(|n| {
+            if n % 2 == 0 {
+                format!("new {n}\n")
+            } else {
+                format!("line {n}\n")
+            }
+        })
         .collect();
-    let mut state = reviewing((80, 24), dossier_of(proposal("p3", files(&[("a.md", &old)]), files(&[("a.md", &new)])), Vec::new()));
+    let mut state = reviewing(
+        (80, 24),
+        dossier_of(
+            proposal("p3", files(&[("a.md", &old)]), files(&[("a.md", &new)])),
+            Vec::new(),
+        ),
+    );
     assert!(text(&state).contains("hunk 1 of 5000"), "{}", text(&state));
     walk(&mut state, "G K PgUp");
     let effects = walk(&mut state, "* y");
@@ -462,7 +512,13 @@ fn five_thousand_hunks_and_one_of_a_hundred_thousand_bytes() {
     };
     assert_eq!(whats.len(), 5_000);
     let long = format!("{}\n", "漢字 word ".repeat(9_000));
-    let mut state = reviewing((80, 24), dossier_of(proposal("p3", files(&[("a.md", "x\n")]), files(&[("a.md", &long)])), Vec::new()));
+    let mut state = reviewing(
+        (80, 24),
+        dossier_of(
+            proposal("p3", files(&[("a.md", "x\n")]), files(&[("a.md", &long)])),
+            Vec::new(),
+        ),
+    );
     walk(&mut state, "PgDn G");
     assert_eq!(opened(&state).unseen, 1);
 }

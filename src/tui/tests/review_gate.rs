@@ -85,7 +85,9 @@ fn a_reason_is_chosen_and_words_may_follow() {
     insta::assert_snapshot!("review_80x24_reasons", text(&state));
     walk(&mut state, "Down Enter");
     write(&mut state, "it forgets water");
-    let reason = Verdict::Reject { reason: Reason::Harmful };
+    let reason = Verdict::Reject {
+        reason: Reason::Harmful,
+    };
     assert_eq!(
         whats(&walk(&mut state, "Enter")),
         [decided("scaffold.toml#1", &dossier, reason, "it forgets water")]
@@ -106,7 +108,15 @@ fn a_reason_is_chosen_and_words_may_follow() {
     write(&mut state, "broad");
     let found = whats(&walk(&mut state, "Enter Enter"));
     assert!(
-        matches!(&found[..], [What::Decided { verdict: Verdict::Reject { reason: Reason::TooBroad }, .. }]),
+        matches!(
+            &found[..],
+            [What::Decided {
+                verdict: Verdict::Reject {
+                    reason: Reason::TooBroad
+                },
+                ..
+            }]
+        ),
         "{found:?}"
     );
 }
@@ -200,7 +210,11 @@ fn text_of(state: &mut State) -> String {
 
 #[test]
 fn a_removed_file_has_no_text_to_edit() {
-    let proposal = proposal("p3", files(&[("a.md", "a\n"), ("b.md", "b\n")]), files(&[("a.md", "a\n")]));
+    let proposal = proposal(
+        "p3",
+        files(&[("a.md", "a\n"), ("b.md", "b\n")]),
+        files(&[("a.md", "a\n")]),
+    );
     let mut state = reviewing((80, 24), dossier_of(proposal, Vec::new()));
     assert!(walk(&mut state, "e").is_empty());
     assert!(said(&state).contains("removes a file"));
@@ -252,7 +266,10 @@ fn undo_takes_back_the_last_one_again_and_again() {
 #[test]
 fn commit_waits_until_all_is_seen_and_decided_and_takes_another_key() {
     let old: String = (1..=400).map(|n| format!("line {n}\n")).collect();
-    let new = old.replace("line 20\n", "20\n").replace("line 200\n", "200\n").replace("line 380\n", "380\n");
+    let new = old
+        .replace("line 20\n", "20\n")
+        .replace("line 200\n", "200\n")
+        .replace("line 380\n", "380\n");
     let proposal = proposal("p3", files(&[("a.md", &old)]), files(&[("a.md", &new)]));
     let mut state = reviewing((80, 24), dossier_of(proposal, Vec::new()));
     let shown = show(&mut state);
@@ -275,7 +292,13 @@ fn commit_waits_until_all_is_seen_and_decided_and_takes_another_key() {
     let seen = opened(&state).standing().seq;
     walk(&mut state, "A");
     // What others write meanwhile was not in the summary: the desk will refuse.
-    let more = after(&opened(&state).dossier, vec![What::Commented { part: None, text: "wait".into() }]);
+    let more = after(
+        &opened(&state).dossier,
+        vec![What::Commented {
+            part: None,
+            text: "wait".into(),
+        }],
+    );
     update(&mut state, Event::Data(Data::Dossier(more)));
     assert_eq!(walk(&mut state, "C"), [Effect::Review(Ask::Commit("p3".into(), seen))]);
     assert!(opened(&state).standing().seq > seen);
@@ -287,7 +310,12 @@ fn committed(more: Vec<What>) -> State {
     let accept = |id: &PartId| decided(&id.0, &before, Verdict::Accept, "");
     let all: Vec<What> = parts.iter().map(accept).collect();
     before = after(&before, all);
-    before = after(&before, vec![What::Committed { result: Digest::of("r") }]);
+    before = after(
+        &before,
+        vec![What::Committed {
+            result: Digest::of("r"),
+        }],
+    );
     reviewing((80, 24), after(&before, more))
 }
 
@@ -312,11 +340,18 @@ fn after_the_commit_no_verdict_is_taken_and_it_says_why() {
     walk(&mut state, "Tab");
     for key in ["y", "n", "s", "e", "x", "v", "*", "A"] {
         assert!(walk(&mut state, key).is_empty(), "{key}");
-        assert!(said(&state).contains("are committed: u takes"), "{key}: {}", said(&state));
+        assert!(
+            said(&state).contains("are committed: u takes"),
+            "{key}: {}",
+            said(&state)
+        );
     }
     assert!(matches!(&walk(&mut state, "u")[..], [Effect::Review(Ask::Undo(..))]));
     assert_eq!(walk(&mut state, "r"), [Effect::Review(Ask::Check("p3".into()))]);
-    assert!(walk(&mut state, "p").is_empty(), "only what passed its check is promoted");
+    assert!(
+        walk(&mut state, "p").is_empty(),
+        "only what passed its check is promoted"
+    );
 }
 
 #[test]
@@ -342,7 +377,10 @@ fn what_the_check_found_is_told() {
     };
     let mut state = committed(vec![checked(vec![problem])]);
     let shown = show(&mut state);
-    assert!(shown.contains("hooks.star:3:5") && shown.contains("CHECK-FAILED"), "{shown}");
+    assert!(
+        shown.contains("hooks.star:3:5") && shown.contains("CHECK-FAILED"),
+        "{shown}"
+    );
     // The news of it comes by itself.
     let mut state = committed(Vec::new());
     let news = after(&opened(&state).dossier, vec![checked(Vec::new())]);
@@ -406,7 +444,9 @@ fn what_others_decide_meanwhile_shows_and_the_place_stays() {
     let mut state = reviewing((80, 24), dossier(Vec::new()));
     walk(&mut state, "J J");
     let theirs = vec![
-        What::Split { part: "scaffold.toml#1".into() },
+        What::Split {
+            part: "scaffold.toml#1".into(),
+        },
         decided("hooks.star#1", &dossier(Vec::new()), Verdict::Accept, "mine"),
     ];
     let news = after(&opened(&state).dossier, theirs);
@@ -416,6 +456,9 @@ fn what_others_decide_meanwhile_shows_and_the_place_stays() {
     assert!(shown.contains("1 of 6 decided"), "{shown}");
     // The next key is about what is there now.
     let effects = walk(&mut state, "y");
-    assert!(matches!(&effects[..], [Effect::Review(Ask::Append(_, seen, _))] if *seen == Seq(3)), "{effects:?}");
+    assert!(
+        matches!(&effects[..], [Effect::Review(Ask::Append(_, seen, _))] if *seen == Seq(3)),
+        "{effects:?}"
+    );
     assert_eq!(base().len() + 1, revised().len());
 }

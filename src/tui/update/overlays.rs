@@ -1,9 +1,9 @@
 //! Actions on what lies over the screen.
 
 use super::{act as act_below, filter, load_theme, push, quit_now, review, runs, search, take_over, watch};
+use crate::review::Reason;
 use crate::tui::data::{ControlRequest, Effect};
 use crate::tui::keymap::{Action, Screen};
-use crate::review::Reason;
 use crate::tui::overlay::{Command, Confirm, LineFor, LinePrompt, Overlay, Picker, erase_word};
 use crate::tui::state::{Mood, State};
 use crate::types::StepNo;

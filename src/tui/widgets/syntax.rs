@@ -164,7 +164,10 @@ fn with_tags(text: &str, spans: Spans) -> Spans {
     let mut out = Spans::new();
     for (range, slot) in spans {
         let mut start = range.start;
-        for (tag, _) in tags.iter().filter(|(tag, _)| tag.start < range.end && range.start < tag.end) {
+        for (tag, _) in tags
+            .iter()
+            .filter(|(tag, _)| tag.start < range.end && range.start < tag.end)
+        {
             if start < tag.start {
                 out.push((start..tag.start, slot));
             }
@@ -207,8 +210,18 @@ mod tests {
         has("hooks.star", star, "# why", Slot::Faint);
         has("hooks.star", star, "\"x\"", Slot::Quote);
         has("hooks.star", star, "12", Slot::Key);
-        has("scaffold.toml", "[budgets] # n\nturns = 3\nname = \"a\"\n", "3", Slot::Key);
-        has("scaffold.toml", "[budgets] # n\nturns = 3\nname = \"a\"\n", "\"a\"", Slot::Quote);
+        has(
+            "scaffold.toml",
+            "[budgets] # n\nturns = 3\nname = \"a\"\n",
+            "3",
+            Slot::Key,
+        );
+        has(
+            "scaffold.toml",
+            "[budgets] # n\nturns = 3\nname = \"a\"\n",
+            "\"a\"",
+            Slot::Quote,
+        );
         has("scaffold.toml", "[budgets] # n\n", "# n", Slot::Faint);
         let prompt = "# LOG\nSee {{ files }} and <|DONE|>, *now*.\n";
         has("prompts/log.md", prompt, "LOG", Slot::Heading);
@@ -220,7 +233,15 @@ mod tests {
     #[test]
     fn looking_at_the_end_first_gives_the_same_colours() {
         let text: String = (0..500)
-            .map(|n| if n == 70 { "x = \"\"\"\n".to_owned() } else if n == 300 { "\"\"\"\n".to_owned() } else { format!("a{n} = {n}\n") })
+            .map(|n| {
+                if n == 70 {
+                    "x = \"\"\"\n".to_owned()
+                } else if n == 300 {
+                    "\"\"\"\n".to_owned()
+                } else {
+                    format!("a{n} = {n}\n")
+                }
+            })
             .collect();
         let text: Arc<str> = text.into();
         let all = Painter::new("a.py", Arc::clone(&text)).unwrap().lines(0..500);
@@ -235,15 +256,28 @@ mod tests {
     #[test]
     fn spans_are_sorted_and_apart_whatever_the_text() {
         let long = "y".repeat(LONGEST + 1);
-        for text in ["漢字 `x` {{ 漢 }}\r\n", "\u{1b}[2J# a\n", "", "\n\n", long.as_str(), "**{{ a }} b** {{ c\n"] {
+        for text in [
+            "漢字 `x` {{ 漢 }}\r\n",
+            "\u{1b}[2J# a\n",
+            "",
+            "\n\n",
+            long.as_str(),
+            "**{{ a }} b** {{ c\n",
+        ] {
             for path in ["a.md", "a.py", "a.toml", "a.json"] {
                 let mut painter = Painter::new(path, text.into()).unwrap();
                 for (line, spans) in text.split_inclusive('\n').zip(painter.lines(0..9)) {
                     assert!(line.len() <= LONGEST || spans.is_empty());
                     for (range, _) in &spans {
-                        assert!(line.get(range.clone()).is_some_and(|part| !part.is_empty()), "{path} {text:?}");
+                        assert!(
+                            line.get(range.clone()).is_some_and(|part| !part.is_empty()),
+                            "{path} {text:?}"
+                        );
                     }
-                    assert!(spans.windows(2).all(|two| two[0].0.end <= two[1].0.start), "{path} {spans:?}");
+                    assert!(
+                        spans.windows(2).all(|two| two[0].0.end <= two[1].0.start),
+                        "{path} {spans:?}"
+                    );
                 }
             }
         }

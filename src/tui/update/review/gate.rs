@@ -163,13 +163,25 @@ fn edit(state: &mut State, open: &OpenReview) -> Vec<Effect> {
         return Vec::new();
     };
     if part.part.kind == PartKind::RemovedFile {
-        state.say(Mood::Info, "this hunk removes a file: there is no text to edit; accept or reject it");
+        state.say(
+            Mood::Info,
+            "this hunk removes a file: there is no text to edit; accept or reject it",
+        );
         return Vec::new();
     }
     let text = text_of(part);
     // An editor tells the language by the name.
     let name = part.part.path.rsplit('/').next().unwrap_or_default();
-    let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' }).collect();
+    let name: String = name
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || "._-".contains(c) {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect();
     vec![Effect::Edit(EditRequest {
         of: EditOf::Hunk {
             proposal: open.standing().id.clone(),
@@ -201,7 +213,10 @@ pub(crate) fn edited(state: &mut State, edited: Edited) -> Vec<Effect> {
     else {
         return effects;
     };
-    let tail = edited.trouble.as_ref().map_or_else(String::new, |how| format!(" ({how})"));
+    let tail = edited
+        .trouble
+        .as_ref()
+        .map_or_else(String::new, |how| format!(" ({how})"));
     match edited.outcome {
         // What an editor that failed left behind is no verdict.
         EditOutcome::Saved(_) if edited.trouble.is_some() => {
@@ -224,7 +239,10 @@ pub(crate) fn edited(state: &mut State, edited: Edited) -> Vec<Effect> {
         }
         EditOutcome::Unchanged | EditOutcome::Removed => {
             let (accept, mood) = (state.keymap.shown(Place::Gate, Action::AcceptHunk), Mood::Info);
-            state.say(mood, format!("the text is as it was: nothing is decided; {accept} accepts it{tail}"));
+            state.say(
+                mood,
+                format!("the text is as it was: nothing is decided; {accept} accepts it{tail}"),
+            );
         }
         EditOutcome::Refused { why, .. } => state.say(Mood::Bad, format!("the hunk is as it was: {why}{tail}")),
         EditOutcome::Failed(error) => state.say(Mood::Bad, format!("{error}{tail}")),
@@ -250,7 +268,10 @@ fn undo(state: &mut State, open: &OpenReview) -> Vec<Effect> {
         state.say(Mood::Info, "there is nothing to take back");
         return Vec::new();
     }
-    vec![Effect::Review(Ask::Undo(open.standing().id.clone(), open.standing().seq))]
+    vec![Effect::Review(Ask::Undo(
+        open.standing().id.clone(),
+        open.standing().seq,
+    ))]
 }
 
 /// Shows what would be committed, once everything was seen and decided.
@@ -260,7 +281,10 @@ fn commit(state: &mut State, open: &mut OpenReview) {
     if open.unseen > 0 {
         state.say(
             Mood::Bad,
-            format!("{} hunks were not on the screen as a whole: {hunk} goes through them, then commit", open.unseen),
+            format!(
+                "{} hunks were not on the screen as a whole: {hunk} goes through them, then commit",
+                open.unseen
+            ),
         );
         return;
     }
@@ -280,7 +304,10 @@ fn commit(state: &mut State, open: &mut OpenReview) {
     let seal = Seal {
         question: format!("Commit the decisions on {}?", open.standing().id),
         details: vec![
-            format!("{} hunks: {accepted} accepted, {edited} edited, {rejected} rejected.", open.parts().len()),
+            format!(
+                "{} hunks: {accepted} accepted, {edited} edited, {rejected} rejected.",
+                open.parts().len()
+            ),
             format!("{comments} comments go back to {}.", open.standing().author),
             result.to_owned(),
         ],
@@ -328,7 +355,10 @@ fn promotion(open: &OpenReview, what: Sealed) -> Seal {
         ),
     };
     let mut details = vec![
-        format!("The folder of {} gets the result; what is there now is kept.", standing.line),
+        format!(
+            "The folder of {} gets the result; what is there now is kept.",
+            standing.line
+        ),
         gate,
     ];
     if let Sealed::Promote { overrule } = &what
@@ -378,10 +408,14 @@ fn of_line(state: &mut State, open: &mut OpenReview, purpose: LineFor, text: &st
             return vec![append(open, vec![What::Commented { part, text }])];
         }
         LineFor::Overrule if text.is_empty() => {
-            let gate = open.standing().gate.as_ref().map_or("there is no gate", |gate| match gate.outcome {
-                Outcome::Better => "",
-                other => other.word(),
-            });
+            let gate = open
+                .standing()
+                .gate
+                .as_ref()
+                .map_or("there is no gate", |gate| match gate.outcome {
+                    Outcome::Better => "",
+                    other => other.word(),
+                });
             state.say(Mood::Bad, format!("not promoted: {gate}, so it needs a reason"));
             return Vec::new();
         }
@@ -395,7 +429,11 @@ fn of_line(state: &mut State, open: &mut OpenReview, purpose: LineFor, text: &st
             question: format!("Discard {id}?"),
             details: vec![
                 "It stays in the list and in the log; taking it back is an entry more.".to_owned(),
-                if text.is_empty() { String::new() } else { format!("Because: {text}") },
+                if text.is_empty() {
+                    String::new()
+                } else {
+                    format!("Because: {text}")
+                },
             ],
             means: "discards it",
             what: Sealed::Discard { why: text.to_owned() },
@@ -405,7 +443,11 @@ fn of_line(state: &mut State, open: &mut OpenReview, purpose: LineFor, text: &st
             question: format!("Take the promotion of {id} back?"),
             details: vec![
                 format!("The folder of {} is what it was before.", open.standing().line),
-                if text.is_empty() { String::new() } else { format!("Because: {text}") },
+                if text.is_empty() {
+                    String::new()
+                } else {
+                    format!("Because: {text}")
+                },
             ],
             means: "takes it back",
             what: Sealed::Demote { why: text.to_owned() },

@@ -132,7 +132,11 @@ fn page(open: &mut OpenReview, rows: isize, height: usize) {
     let last = (top + height).min(len).saturating_sub(1);
     let margin = if height > 8 { 2 } else { 0 };
     let least = if top == 0 { 0 } else { (top + margin).min(last) };
-    let most = if last + 1 >= len { last } else { last.saturating_sub(margin).max(least) };
+    let most = if last + 1 >= len {
+        last
+    } else {
+        last.saturating_sub(margin).max(least)
+    };
     open.scroll.selected = wanted.clamp(least, most);
 }
 
@@ -198,7 +202,11 @@ fn follow(state: &mut State, open: &OpenReview) -> Vec<Effect> {
 fn evidence(open: &mut OpenReview, on: bool, height: usize) {
     let line = open.why.document.line_at(open.why.scroll.selected);
     let mut lines = open.links.iter().map(|(at, _)| *at);
-    let to = if on { lines.find(|at| *at > line) } else { lines.rfind(|at| *at < line) };
+    let to = if on {
+        lines.find(|at| *at > line)
+    } else {
+        lines.rfind(|at| *at < line)
+    };
     if let Some(to) = to {
         let row = open.why.document.row_of_line(to);
         open.why.scroll.select(row, open.why.document.len(), height);
@@ -237,12 +245,18 @@ pub(super) fn opened(state: &mut State, dossier: Arc<Dossier>) -> Vec<Effect> {
 fn changed(now: Standing, open: &OpenReview) -> Option<(Mood, String)> {
     let id = &open.standing().id;
     Some(match now {
-        Standing::Pending => (Mood::Info, format!("{id} is open again: its decisions are not committed")),
+        Standing::Pending => (
+            Mood::Info,
+            format!("{id} is open again: its decisions are not committed"),
+        ),
         Standing::Decided => (Mood::Good, format!("{id} is decided; the result is being checked")),
         Standing::Checked => (Mood::Good, format!("{id} passed its check and waits for its gate")),
         Standing::CheckFailed => (
             Mood::Bad,
-            format!("{id} cannot work as decided: {} problems; u takes the commitment back", open.standing().problems.len()),
+            format!(
+                "{id} cannot work as decided: {} problems; u takes the commitment back",
+                open.standing().problems.len()
+            ),
         ),
         Standing::Gating => (Mood::Info, format!("{id} is being played on its gate's seeds")),
         Standing::Gated => (Mood::Info, format!("the gate of {id} is over")),
@@ -276,7 +290,10 @@ pub(super) fn settle(state: &mut State) -> Vec<Effect> {
 /// A frame was drawn: what is on it was seen.
 pub(crate) fn saw(state: &mut State) {
     // A question in the middle of the screen hides what is behind it; a line at its foot does not.
-    let hidden = state.overlays.iter().any(|overlay| !matches!(overlay, Overlay::Line(_)));
+    let hidden = state
+        .overlays
+        .iter()
+        .any(|overlay| !matches!(overlay, Overlay::Line(_)));
     if state.screen != Screen::Review || hidden || layout::too_small(state.size) {
         return;
     }

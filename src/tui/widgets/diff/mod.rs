@@ -430,7 +430,10 @@ impl Diff {
                 .filter_map(|side| self.shown(*row, side)?.source)
             {
                 let runs = wanted.entry((file, side)).or_default();
-                match runs.last_mut().filter(|run| line >= run.start && line < run.end + apart) {
+                match runs
+                    .last_mut()
+                    .filter(|run| line >= run.start && line < run.end + apart)
+                {
                     Some(run) => run.end = run.end.max(line + 1),
                     None => runs.push(line..line + 1),
                 }

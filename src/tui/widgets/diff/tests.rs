@@ -10,7 +10,10 @@ use crate::review::parts_of;
 use crate::tui::testing;
 
 fn files(texts: &[(&str, &str)]) -> BTreeMap<String, String> {
-    texts.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
+    texts
+        .iter()
+        .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
+        .collect()
 }
 
 fn diff(old: &[(&str, &str)], new: &[(&str, &str)]) -> Diff {
@@ -101,14 +104,26 @@ fn words_that_changed_are_marked() {
         &[("a.md", "Write what you see to map.txt.\n")],
         &[("a.md", "Write what is new to map.txt.\n")],
     );
-    let buf = drawn(&mut diff, Shape { columns: 60, beside: false }, 5);
+    let buf = drawn(
+        &mut diff,
+        Shape {
+            columns: 60,
+            beside: false,
+        },
+        5,
+    );
     let marked = |y: u16| -> String {
         (0..40)
             .filter(|x| buf[(*x, y)].modifier.contains(Modifier::UNDERLINED))
             .map(|x| buf[(x, y)].symbol())
             .collect()
     };
-    assert_eq!((marked(2).as_str(), marked(3).as_str()), ("yousee", "isnew"), "{:?}", lines(&buf));
+    assert_eq!(
+        (marked(2).as_str(), marked(3).as_str()),
+        ("yousee", "isnew"),
+        "{:?}",
+        lines(&buf)
+    );
 }
 
 #[test]
@@ -128,14 +143,20 @@ fn long_lines_are_wrapped_and_every_row_of_them_can_be_seen() {
 fn a_lost_line_end_is_seen() {
     let mut diff = diff(&[("a.md", "x\n")], &[("a.md", "x")]);
     let shown = lines(&drawn(&mut diff, UNIFIED, 5));
-    assert!(shown[3].contains("+ x") && shown[3].contains("(no line end)"), "{shown:?}");
+    assert!(
+        shown[3].contains("+ x") && shown[3].contains("(no line end)"),
+        "{shown:?}"
+    );
 }
 
 #[test]
 fn parts_are_found_by_their_rows() {
     let old: String = (1..=90).map(|n| format!("line {n}\n")).collect();
     let new = old.replace("line 30\n", "l30\n").replace("line 60\n", "");
-    let mut diff = diff(&[("a.md", &old), ("b.md", "gone\n")], &[("a.md", &new), ("c.md", "new\n")]);
+    let mut diff = diff(
+        &[("a.md", &old), ("b.md", "gone\n")],
+        &[("a.md", &new), ("c.md", "new\n")],
+    );
     diff.fit(UNIFIED);
     assert_eq!(diff.pieces.len(), 4);
     for part in 0..4 {
@@ -154,7 +175,8 @@ fn parts_are_found_by_their_rows() {
 
 #[test]
 fn hostile_and_wide_text_is_drawn_harmless() {
-    let evil = "\u{1b}[2J\u{1b}]0;x\u{7}\u{202e}a\tb\r\n漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字 e\u{301}\u{200d}\n\0";
+    let evil =
+        "\u{1b}[2J\u{1b}]0;x\u{7}\u{202e}a\tb\r\n漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字 e\u{301}\u{200d}\n\0";
     let mut diff = diff(
         &[("a.md", evil), (evil, "x\n")],
         &[("a.md", &evil.replace('a', "b\u{1b}c")), (evil, "y\n")],
@@ -177,7 +199,13 @@ fn hostile_and_wide_text_is_drawn_harmless() {
 fn five_thousand_parts_are_laid_out_at_once() {
     let old: String = (0..10_000).map(|n| format!("line {n}\n")).collect();
     let new: String = (0..10_000)
-        .map(|n| if n % 2 == 0 { format!("new {n}\n") } else { format!("line {n}\n") })
+        .map(|n| {
+            if n % 2 == 0 {
+                format!("new {n}\n")
+            } else {
+                format!("line {n}\n")
+            }
+        })
         .collect();
     let mut diff = diff(&[("a.md", &old)], &[("a.md", &new)]);
     assert_eq!(diff.pieces.len(), 5_000);
