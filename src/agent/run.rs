@@ -44,6 +44,13 @@ pub struct RunPlan {
     pub out: PathBuf,
 }
 
+impl RunPlan {
+    /// How tokens are drawn: the scaffold's wishes over the plan's.
+    pub fn sampling_used(&self) -> Sampling {
+        shared::sampling(self.scaffold.manifest(), self.sampling)
+    }
+}
+
 /// How to get a world; called once a worker.
 pub type OpenWorld = Arc<dyn Fn() -> Result<Box<dyn World>, WorldError> + Send + Sync>;
 
@@ -273,7 +280,7 @@ fn meta(plan: &RunPlan, world: crate::types::WorldSpec) -> RunMeta {
         max_steps: plan.max_steps,
         scaffold: plan.scaffold.reference(),
         model: plan.model.describe(),
-        sampling: shared::sampling(plan.scaffold.manifest(), plan.sampling),
+        sampling: plan.sampling_used(),
         workers: plan.workers,
         exact: plan.exact,
         origin: None,

@@ -189,7 +189,7 @@ impl Look<'_> {
             }
             told.chain.extend(one.chain);
         }
-        if low.is_empty() {
+        if told.verdict == Verdict::NotInMemory {
             let scene = self.evidence.last_seen.split_whitespace().collect::<Vec<_>>().join(" ");
             let text = format!("what stood around: {}", shortened(&scene));
             told.chain.push(self.link(end, Event::Seen, text));
@@ -431,3 +431,7 @@ fn shortened(text: &str) -> String {
         None => text.to_owned(),
     }
 }
+
+#[cfg(test)]
+#[path = "fault_tests.rs"]
+mod tests;

@@ -12,6 +12,8 @@ mod heat;
 mod lines;
 mod metrics;
 mod provenance;
+#[cfg(test)]
+mod testing;
 
 pub use analyse::{Analysis, analyse, conclude};
 pub use fault::{Event as FaultEvent, Failure, Fault, Link, Verdict};

@@ -14,6 +14,7 @@ mod man;
 mod memory;
 mod metrics;
 mod model;
+mod optimize;
 mod output;
 mod plan;
 mod progress;
@@ -80,6 +81,8 @@ verbs! {
     Scaffold => scaffold,
     /// What waits for a decision: show, decide, apply, undo, and the log of it
     Proposals => proposals,
+    /// Improve a scaffold: revisions that a person decides on, gated on fixed seeds
+    Optimize => optimize,
     /// Fetch, list, describe, measure and requantise models
     Model => model,
     /// Show, check and explain the settings and keys

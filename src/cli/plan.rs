@@ -49,10 +49,10 @@ pub(super) struct PlanArgs {
 pub(super) struct ModelArgs {
     /// Threads of a local model [default: run.threads, what the machine has]
     #[arg(long)]
-    threads: Option<u32>,
+    pub(super) threads: Option<u32>,
     /// Tokens of a local model's context [default: run.context, what the model has]
     #[arg(long)]
-    context: Option<u32>,
+    pub(super) context: Option<u32>,
 }
 
 impl ModelArgs {

@@ -4,12 +4,10 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use serde_json::{Value, json};
-
 use super::output;
 use crate::protocol::sanitize::clean;
 use crate::store::Reader;
-use crate::types::{Author, EpisodeNo, MemoryOp, StepNo, StepRecord, Turn};
+use crate::types::{Author, EpisodeNo, MemoryOp, StepNo, StepRecord};
 
 /// Show one step: what was seen, said, done, and what came of it.
 #[derive(Debug, clap::Args)]
@@ -31,93 +29,11 @@ pub(super) struct Args {
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let record = Reader::open(&args.run)?.step(EpisodeNo(args.episode), StepNo(args.step))?;
     if args.json {
-        output::print_json(&as_json(&record))?;
+        output::print_json(&record.as_json())?;
     } else {
         output::print_text(&clean(&as_text(&record)))?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn as_json(record: &StepRecord) -> Value {
-    let outcome = record.outcome();
-    json!({
-        "step": record.step,
-        "observation": record.frame().map(|frame| json!({ "long": frame.long, "short": frame.short })),
-        "turns": record.turns().map(turn_as_json).collect::<Vec<_>>(),
-        "ops": record.ops().map(op_as_json).collect::<Vec<_>>(),
-        "action": record.action().map(|(raw, validated, repaired, by)| json!({
-            "raw": raw, "validated": validated, "by": by, "repaired": repaired,
-        })),
-        "reward": outcome.map(|outcome| outcome.reward),
-        "terminated": outcome.map(|outcome| outcome.terminated),
-        "truncated": outcome.map(|outcome| outcome.truncated),
-        "progression": outcome.map(|outcome| outcome.progression),
-        "ms": outcome.map(|outcome| outcome.ms),
-        "state_patch": state_patch(record),
-        "notes": notes(record),
-    })
-}
-
-fn turn_as_json(turn: &Turn) -> Value {
-    json!({
-        "phase": turn.phase,
-        "turn": turn.turn,
-        "role": turn.role,
-        "model": turn.model,
-        "prompt": turn.prompt,
-        "response": turn.response,
-        "tool_results": turn.tool_results,
-        "prompt_tokens": turn.prompt_tokens,
-        "cached_tokens": turn.cached_tokens,
-        "completion_tokens": turn.completion_tokens,
-        "prompt_ms": turn.prompt_ms,
-        "ms": turn.ms,
-        "sampling": turn.sampling,
-        "grammar": turn.grammar,
-        "stop": turn.stop,
-    })
-}
-
-fn op_as_json(op: &MemoryOp) -> Value {
-    json!({
-        "phase": op.phase,
-        "turn": op.turn,
-        "op": op.op,
-        "args": op.args,
-        "by": op.by,
-        "outcome": op.outcome,
-        "changes": op.changes,
-    })
-}
-
-/// What changed in the state of the scaffold's script.
-fn state_patch(record: &StepRecord) -> Option<&Value> {
-    record.events.iter().find_map(|body| match body {
-        crate::types::Body::StepFinished { state_patch, .. } => state_patch.as_ref(),
-        _ => None,
-    })
-}
-
-/// Whatever else happened: failures, budgets, notes, people.
-fn notes(record: &StepRecord) -> Vec<Value> {
-    use crate::types::Body;
-    let plain = |body: &&Body| {
-        !matches!(
-            body,
-            Body::Observed { .. }
-                | Body::TurnFinished { .. }
-                | Body::MemoryOp { .. }
-                | Body::ActionCommitted { .. }
-                | Body::StepFinished { .. }
-                | Body::EpisodeStarted { .. }
-        )
-    };
-    record
-        .events
-        .iter()
-        .filter(plain)
-        .filter_map(|body| serde_json::to_value(body).ok())
-        .collect()
 }
 
 fn as_text(record: &StepRecord) -> String {
@@ -178,10 +94,10 @@ fn as_text(record: &StepRecord) -> String {
             }
         );
     }
-    if let Some(patch) = state_patch(record) {
+    if let Some(patch) = record.state_patch() {
         let _ = writeln!(out, "script state: {patch}");
     }
-    for note in notes(record) {
+    for note in record.notes() {
         let _ = writeln!(out, "note: {note}");
     }
     out

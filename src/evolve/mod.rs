@@ -3,6 +3,17 @@
 //! Owns who writes revisions ([`Reviser`]), the gate, the sequence of attempts, and the ledger. Decisions are
 //! [`crate::review`]'s. Must not know screens.
 
+mod candidate;
+mod command;
+pub mod gate;
+pub mod ledger;
+mod meta;
+mod open;
 mod reviser;
+pub mod rules;
+pub mod session;
 
+pub use command::{CommandOptions, CommandReviser};
+pub use meta::{MetaOptions, MetaReviser};
+pub use open::{ReviserOptions, open_reviser};
 pub use reviser::{Reviser, ReviserError, ReviserNews, Revision, Task, Tried};

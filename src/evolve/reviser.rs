@@ -46,7 +46,7 @@ pub struct Task {
 }
 
 /// An earlier attempt.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tried {
     /// Its title.
     pub title: String,

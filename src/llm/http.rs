@@ -14,6 +14,7 @@ use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use super::LlmError;
 use crate::jobs::Cancel;
 
 /// How often a waiting caller looks whether it is cancelled.
@@ -32,6 +33,16 @@ pub(super) enum NoResult {
     Cancelled,
     /// Its task broke down.
     Broken,
+}
+
+impl NoResult {
+    /// The same as a back end's error.
+    pub(super) fn error(self, dialect: &super::remote::Dialect) -> LlmError {
+        match self {
+            Self::Cancelled => LlmError::Cancelled,
+            Self::Broken => dialect.failed("the call broke down; please report it".to_owned(), false),
+        }
+    }
 }
 
 /// What a task says to its caller.

@@ -3,6 +3,7 @@
 //! Owns prompting a model and counting what that cost. Must not know about agents, worlds or
 //! memory: a request is messages in, text out.
 
+pub mod anthropic;
 pub mod catalog;
 mod chat;
 pub mod decoding;
@@ -12,8 +13,11 @@ mod http;
 pub mod llama;
 pub mod openai;
 pub mod optimize;
+mod prices;
 pub mod pull;
 pub mod recorded;
+pub mod recorded_tools;
+mod remote;
 mod retry;
 mod secret;
 mod tools;
@@ -22,6 +26,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use chat::{ChatAnswer, ChatModel, ChatProgress, ChatRequest, LlmError, SlotKey};
+pub use prices::Prices;
 pub use secret::Secret;
 pub use tools::{ToolAnswer, ToolCall, ToolMessage, ToolModel, ToolRequest, ToolResult, ToolSpec, Usage};
 
@@ -115,6 +120,69 @@ pub fn open(spec: &str, options: &ModelOptions) -> Opened {
         .unwrap_or_else(|| Err(unknown(spec, options)))
 }
 
+/// A model that answers chats with tools, opened.
+type OpenedTools = Result<Arc<dyn ToolModel>, LlmError>;
+
+/// A back end with tools: what it opens, and how that is written.
+struct ToolBackEnd {
+    /// Form of the specification, for people.
+    form: &'static str,
+    /// Opens it; `None` when the specification is of another form.
+    open: fn(&str, &ModelOptions) -> Option<OpenedTools>,
+}
+
+/// The registry of back ends with tools.
+const TOOL_BACK_ENDS: &[ToolBackEnd] = &[
+    ToolBackEnd {
+        form: anthropic::HOW,
+        open: |spec, options| {
+            let model = spec.strip_prefix("anthropic:")?;
+            Some(anthropic::AnthropicModel::open(model, &options.remote).map(|model| Arc::new(model) as _))
+        },
+    },
+    ToolBackEnd {
+        form: openai::HOW,
+        open: |spec, options| {
+            let model = spec.strip_prefix("openai:")?;
+            // `openai:URL,MODEL` is the same the other way round.
+            let turned = model
+                .split_once(',')
+                .filter(|(url, _)| url.contains("://") && !url.contains('@'))
+                .map(|(url, model)| format!("{model}@{url}"));
+            let model = turned.as_deref().unwrap_or(model);
+            Some(openai::OpenAiModel::open(model, &options.remote).map(|model| Arc::new(model) as _))
+        },
+    },
+    ToolBackEnd {
+        form: "recorded:FILE",
+        open: |spec, _| {
+            let file = spec.strip_prefix("recorded:")?;
+            Some(recorded_tools::RecordedTools::open(Path::new(file)).map(|model| Arc::new(model) as _))
+        },
+    },
+];
+
+/// Opens a model that calls tools.
+///
+/// # Errors
+/// [`LlmError::Unknown`] for a form that nothing answers to; else what the back end says.
+pub fn open_tools(spec: &str, options: &ModelOptions) -> OpenedTools {
+    TOOL_BACK_ENDS
+        .iter()
+        .find_map(|back_end| (back_end.open)(spec, options))
+        .unwrap_or_else(|| {
+            Err(LlmError::Unknown {
+                name: spec.to_owned(),
+                hint: format!("a model that calls tools is given as {}", tool_forms().join(", ")),
+            })
+        })
+}
+
+/// How models that call tools are written, for people.
+pub fn tool_forms() -> Vec<&'static str> {
+    TOOL_BACK_ENDS.iter().map(|back_end| back_end.form).collect()
+}
+
 fn open_recorded(file: &str) -> Opened {
     Ok(Arc::new(recorded::RecordedModel::open(Path::new(file))?))
 }
@@ -200,5 +268,26 @@ mod tests {
         let text = error_of("no/such/model.gguf", &options);
         assert!(text.contains("no/such/model.gguf"), "{text}");
         assert!(error_of("recorded:/no/such/file", &options).contains("/no/such/file"));
+    }
+
+    #[test]
+    fn models_with_tools_are_opened_by_their_form() {
+        let options = ModelOptions::default();
+        let error_of = |spec: &str| match open_tools(spec, &options) {
+            Ok(_) => panic!("{spec} opened"),
+            Err(error) => error.to_string(),
+        };
+        let text = error_of("smollm2-135m");
+        assert!(
+            text.contains("anthropic:MODEL") && text.contains("recorded:FILE"),
+            "{text}"
+        );
+        assert!(error_of("recorded:/no/such/file").contains("/no/such/file"));
+        assert!(error_of("anthropic:").contains("anthropic:MODEL"));
+        // Both ways of writing reach the same place, where nobody is.
+        for spec in ["openai:tiny@http://127.0.0.1:9/v1", "openai:http://127.0.0.1:9/v1,tiny"] {
+            let text = error_of(spec);
+            assert!(text.contains("tiny at http://127.0.0.1:9/v1"), "{text}");
+        }
     }
 }

@@ -137,3 +137,24 @@ impl std::ops::AddAssign for Usage {
         };
     }
 }
+
+/// Bytes an answer may have.
+pub(super) const LONGEST_ANSWER: usize = 8 << 20;
+/// Calls an answer may have.
+pub(super) const MOST_CALLS: usize = 256;
+
+/// A call's arguments from the text that came: nothing means none, and what is no JSON stays a text.
+pub(super) fn arguments_of(text: &str) -> Value {
+    match text.trim() {
+        "" => Value::Object(serde_json::Map::new()),
+        trimmed => serde_json::from_str(trimmed).unwrap_or_else(|_| text.into()),
+    }
+}
+
+/// Arguments as they go back: every server wants an object.
+pub(super) fn object_of(arguments: &Value) -> Value {
+    match arguments {
+        Value::Object(_) => arguments.clone(),
+        other => serde_json::json!({ "invalid": other }),
+    }
+}

@@ -53,8 +53,14 @@ impl Scaffold {
     /// # Errors
     /// When there is none or it cannot be read.
     pub fn files_named(name: &str, workspace: &Workspace) -> Result<BTreeMap<String, String>, ScaffoldError> {
+        let folder = Path::new(name);
         if is_path(name) {
-            return read_folder(Path::new(name));
+            let foreign = folder.is_dir() && !folder.join(MANIFEST).is_file();
+            return if foreign {
+                Ok(read_any(folder)?.files)
+            } else {
+                read_folder(folder)
+            };
         }
         let own = workspace.scaffolds_dir().join(name);
         if own.join(MANIFEST).is_file() {

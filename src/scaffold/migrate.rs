@@ -98,6 +98,9 @@ impl Scaffold {
 fn failed(error: &HookError) -> ProblemAt {
     let told = error.to_string();
     let (line, column, message) = place_in_script(&told);
+    let message = message
+        .strip_prefix(HOOKS)
+        .map_or(message, |rest| rest.trim_start_matches([':', ' ']));
     ProblemAt {
         line,
         column,

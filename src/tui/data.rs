@@ -13,6 +13,7 @@ use ratatui::crossterm::event::KeyEvent;
 pub(crate) use super::effects::{ControlRequest, EditRequest, Effect, LoadRequest, ThemeRequest};
 pub(crate) use super::entries::{Here, RunEntry, RunState, StartRequest};
 use super::filter::{Filter, Match};
+use super::lab::LabData;
 use super::memory_diff::MemoryDiff;
 use super::pictures::{Graphics, Ready};
 use super::rules::Rules;
@@ -207,6 +208,8 @@ pub(crate) enum Data {
         /// Line by line.
         spans: Vec<Spans>,
     },
+    /// News of Lab.
+    Lab(LabNews),
     /// Something went well.
     Note(String),
     /// Something went wrong.
@@ -393,6 +396,28 @@ pub(crate) enum SearchNews {
     Found(Vec<Place>),
     /// It could not be done.
     Failed(String),
+}
+
+/// News of Lab, and of the optimization that this process works on.
+#[derive(Debug, Clone)]
+pub(crate) enum LabNews {
+    /// Everything it shows.
+    Loaded(Box<LabData>),
+    /// The optimization has a name.
+    Began(String),
+    /// What it does, and how far that is; 0 of 0 when unknown.
+    Does {
+        /// In words.
+        word: String,
+        /// Done.
+        done: u64,
+        /// All.
+        total: u64,
+    },
+    /// Something happened in it.
+    Told(String),
+    /// It is over, waits, or was stopped: what came of it.
+    Ended(Result<String, String>),
 }
 
 /// News of a look for what a filter lets through.

@@ -9,9 +9,11 @@ use crossbeam_channel::{Receiver, Sender};
 
 use super::coloring;
 use super::data::{Data, EditRequest, Effect, Event, LiveId, StartRequest};
-use super::effects::{Ask, ColourRequest, EditOf};
+use super::effects::{Ask, ColourRequest, EditOf, LabAsk};
 use super::jobs;
+use super::laboratory;
 use super::loader::{self, Request};
+use super::optimizing;
 use super::outside::Lookout;
 use super::pictures::{Wanted, encode};
 use super::playing::{Played, Playing};
@@ -45,6 +47,8 @@ pub(super) struct Edge {
     /// Where the hunk that is edited lies.
     hunk: Option<tempfile::TempDir>,
     pull: Cancel,
+    /// The optimization under way.
+    optimization: Cancel,
 }
 
 /// What only the program's loop can do.
@@ -98,6 +102,7 @@ impl Edge {
             filter: Cancel::new(),
             lookout: None,
             pull: Cancel::new(),
+            optimization: Cancel::new(),
         })
     }
 
@@ -188,6 +193,7 @@ impl Edge {
                 let _ = self.proposals.send(ask);
             }
             Effect::Colour(request) => self.colour(request),
+            Effect::Lab(ask) => self.lab(ask),
             Effect::Start(request) => self.start(request),
             Effect::Resume(path) => {
                 let (workspace, settings) = (self.workspace.clone(), self.settings.clone());
@@ -273,6 +279,21 @@ impl Edge {
         }
     }
 
+    fn lab(&mut self, ask: LabAsk) {
+        let (workspace, settings) = (self.workspace.clone(), self.settings.clone());
+        let job = match ask {
+            LabAsk::Load => return jobs::spawn(&self.events, move |_| laboratory::load(&workspace)),
+            LabAsk::Stop => return self.optimization.cancel(),
+            LabAsk::Start(request) => optimizing::Job::Start(request),
+            LabAsk::Resume(name) => optimizing::Job::Resume(name),
+        };
+        self.optimization = Cancel::new();
+        let cancel = self.optimization.clone();
+        jobs::spawn(&self.events, move |events| {
+            optimizing::work(&workspace, &settings, job, &cancel, events)
+        });
+    }
+
     fn ask(&self, request: Request) {
         // A loader that is gone has said why.
         let _ = self.loader.send(request);
@@ -329,6 +350,7 @@ impl Edge {
         self.filter.cancel();
         self.lookout = None;
         self.pull.cancel();
+        self.optimization.cancel();
         self.adopt();
         let emptied = locked(&self.trash).empty();
         (self.played.into_handles(), emptied.err().map(|error| error.to_string()))

@@ -10,6 +10,7 @@ use super::data::LiveId;
 use super::entries::StartRequest;
 use super::filter::Filter;
 use super::memory_diff::DiffWish;
+use super::optimize::OptimizeRequest;
 use super::pictures::Wanted;
 use super::theme::Depth;
 use super::widgets::diff::Side;
@@ -118,6 +119,8 @@ pub(crate) enum Effect {
     Review(Ask),
     /// Find the colours of some lines.
     Colour(ColourRequest),
+    /// Something about scaffolds and optimizations.
+    Lab(LabAsk),
     /// Start something new.
     Start(StartRequest),
     /// Go on with a run that was interrupted.
@@ -149,6 +152,19 @@ pub(crate) enum Effect {
     Copy(String),
     /// Save the screen under this file name.
     SaveScreen(String),
+}
+
+/// What Lab asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum LabAsk {
+    /// Read what it shows.
+    Load,
+    /// Start an optimization.
+    Start(OptimizeRequest),
+    /// Go on with one.
+    Resume(String),
+    /// Stop the one under way.
+    Stop,
 }
 
 /// A theme to load.

@@ -63,6 +63,10 @@ pub(crate) enum Place {
     Gate,
     /// A summary before something that counts.
     Seal,
+    /// Lab.
+    Lab,
+    /// The dialog that starts an optimization.
+    Optimize,
     /// A question.
     Confirm,
 }
@@ -94,6 +98,8 @@ impl Place {
             Self::Proposal => "Proposal",
             Self::Gate => "Gate",
             Self::Seal => "Summary",
+            Self::Lab => "Lab",
+            Self::Optimize => "New optimization",
             Self::Confirm => "Question",
         }
     }
@@ -102,7 +108,7 @@ impl Place {
     pub(crate) fn types(self) -> bool {
         matches!(
             self,
-            Self::Picker | Self::Line | Self::Form | Self::TakeOver | Self::Walk
+            Self::Picker | Self::Line | Self::Form | Self::TakeOver | Self::Walk | Self::Optimize
         )
     }
 }
@@ -116,6 +122,8 @@ pub(crate) enum Screen {
     Watch,
     /// Proposals and the decisions on them.
     Review,
+    /// Scaffolds, gates, optimizations.
+    Lab,
 }
 
 /// A kind of event on the timeline.
@@ -225,6 +233,10 @@ pub(crate) enum Action {
     Discard,
     WhyNot,
     Beside,
+    Optimize,
+    StopOptimization,
+    ResumeOptimization,
+    ParentRun,
 }
 
 /// One row of the table.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::data::LiveId;
 use super::inspector::Inspector;
 use super::keymap::{self, Action, Place};
+use super::optimize::OptimizeForm;
 use super::start::Form;
 use super::state::State;
 use super::take_over::TakeOver;
@@ -32,6 +33,8 @@ pub(crate) enum Overlay {
     Inspector(Box<Inspector>),
     /// The dialog that starts a run.
     Form(Box<Form>),
+    /// The dialog that starts an optimization.
+    Optimize(Box<OptimizeForm>),
     /// The choice of columns; the selected one.
     Columns(usize),
     /// Steps to go to, and what they have in common.
@@ -56,6 +59,7 @@ impl Overlay {
             Self::Seal(_) => vec![Place::Seal, Place::Always],
             Self::Inspector(_) => vec![Place::Inspector, Place::Global, Place::Always],
             Self::Form(_) => vec![Place::Form, Place::Always],
+            Self::Optimize(_) => vec![Place::Optimize, Place::Always],
             Self::Columns(_) => vec![Place::Columns, Place::Global, Place::Always],
         }
     }
@@ -307,6 +311,8 @@ pub(crate) struct Seal {
 pub(crate) enum Confirm {
     /// Quit although a run is being played.
     QuitWhileLive,
+    /// Quit although an optimization is under way.
+    QuitWhileOptimizing,
     /// Stop a run for good.
     StopRun(LiveId),
     /// Delete a run of the workspace.
@@ -330,6 +336,13 @@ impl Confirm {
                 vec![
                     "The step under way is dropped; every step before it is saved.".to_owned(),
                     "`automem resume RUN` goes on with it later.".to_owned(),
+                ],
+            ),
+            Self::QuitWhileOptimizing => (
+                "An optimization is under way. Quit?".to_owned(),
+                vec![
+                    "What it did is kept: every finished step, every decision.".to_owned(),
+                    "Lab goes on with it later, and so does `automem optimize --resume NAME`.".to_owned(),
                 ],
             ),
             Self::StopRun(_) => (
@@ -373,6 +386,7 @@ impl Confirm {
     pub(crate) fn answers(&self) -> Vec<(Action, &'static str)> {
         match self {
             Self::QuitWhileLive => vec![(Action::Yes, "stop it and quit"), (Action::No, "stay here")],
+            Self::QuitWhileOptimizing => vec![(Action::Yes, "stop it and quit"), (Action::No, "stay here")],
             Self::StopRun(_) => vec![(Action::Yes, "stop it"), (Action::No, "let it play")],
             Self::DeleteRun(_) => vec![(Action::Yes, "delete it"), (Action::No, "keep it")],
             Self::DeleteElsewhere(_) => vec![

@@ -27,6 +27,7 @@ pub(crate) fn draw(state: &State, buf: &mut Buffer) -> Option<(u16, u16)> {
         Screen::Runs => panels::runs::draw(state, frame.body, buf),
         Screen::Watch => panels::watch::draw(state, frame.body, buf),
         Screen::Review => panels::review::draw(state, frame.body, buf),
+        Screen::Lab => panels::lab::draw(state, frame.body, buf),
     }
     for overlay in &state.overlays {
         match overlay {
@@ -35,6 +36,7 @@ pub(crate) fn draw(state: &State, buf: &mut Buffer) -> Option<(u16, u16)> {
             Overlay::Steps(title, picker) => panels::picker::draw(state, picker, title, frame.body, buf),
             Overlay::Inspector(inspector) => panels::inspector::draw(state, inspector, frame.body, buf),
             Overlay::Form(form) => panels::form::draw(state, form, frame.body, buf),
+            Overlay::Optimize(form) => panels::form::draw_optimize(state, form, frame.body, buf),
             Overlay::Columns(selected) => panels::form::draw_columns(state, *selected, frame.body, buf),
             Overlay::Confirm(confirm) => panels::confirm::draw(state, confirm, frame.body, buf),
             Overlay::Files(picker) => panels::picker::draw(state, picker, "Edit a memory file", frame.body, buf),

@@ -10,6 +10,7 @@ mod memory;
 mod run;
 mod seeds;
 mod step;
+mod step_json;
 mod turn;
 mod world;
 

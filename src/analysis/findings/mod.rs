@@ -144,3 +144,6 @@ fn percent(share: f64) -> String {
 fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
+
+#[cfg(test)]
+mod tests;

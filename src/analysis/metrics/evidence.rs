@@ -154,7 +154,8 @@ pub(in crate::analysis) struct Evidence {
     pub(in crate::analysis) overflows: Sample,
     pub(in crate::analysis) missed: Vec<Missed>,
     pub(in crate::analysis) failures: HashMap<(u64, String), Failed>,
-    /// Words of observations: first and last step.
+    /// Words of observations: the first and the last step that showed it anew (an observation that stays as it
+    /// is counts once).
     pub(in crate::analysis) words: HashMap<String, (u32, u32)>,
     pub(in crate::analysis) known: Vec<Known>,
     /// Steps whose action raised the score.

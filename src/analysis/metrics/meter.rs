@@ -59,6 +59,8 @@ pub struct Meter {
     last: Option<Done>,
     /// Which of the last steps were informed.
     window: VecDeque<bool>,
+    /// The step since which the observation has been what it is.
+    shown_since: u32,
     /// Things that observations have named.
     seen_things: u64,
     lookups: u32,
@@ -211,6 +213,7 @@ impl Meter {
         self.now = Some(seen);
         self.judge(step);
         if !same {
+            self.shown_since = step;
             let text = [frame.long.as_str(), frame.short.as_str()];
             text.iter().for_each(|text| self.look(step, text));
             let action = self.last.as_ref().map_or("", |last| last.action.as_str());
@@ -426,10 +429,15 @@ impl Meter {
         self.lookups += 1;
         for mark in marks(text) {
             let word = mark.to_ascii_lowercase();
+            // Where the world's things are known, other words (the agent's own state, directions) are no facts.
+            if !self.things.is_empty() && things_in(&word, self.things) == 0 {
+                continue;
+            }
             let Some(&(_, last)) = self.evidence.words.get(&word) else {
                 continue;
             };
-            if last < step && self.shelf.files_with(&word).is_empty() {
+            let in_sight = last >= self.shown_since;
+            if !in_sight && self.shelf.files_with(&word).is_empty() {
                 self.evidence.miss(Missed {
                     word,
                     seen: StepNo(last),
@@ -560,3 +568,7 @@ fn plain(arg: &str) -> &str {
     }
     path
 }
+
+#[cfg(test)]
+#[path = "meter_tests.rs"]
+mod tests;

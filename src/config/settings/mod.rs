@@ -44,6 +44,8 @@ pub struct Settings {
     pub run: RunSettings,
     /// Model servers.
     pub server: ServerSettings,
+    /// Whoever writes revisions.
+    pub meta: MetaSettings,
     /// Keys that were changed, as text; the screen checks them.
     pub keys: Vec<KeySetting>,
 }
@@ -137,6 +139,23 @@ pub struct ServerSettings {
     pub idle_s: u64,
     /// Times a failed request is tried again.
     pub retries: u32,
+}
+
+/// Meta-LLMs and commands that write revisions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MetaSettings {
+    /// Tokens an answer may have.
+    pub max_tokens: u32,
+    /// Tokens a revision may cost, prompts and answers of all calls.
+    pub token_budget: u64,
+    /// Seconds a command may take.
+    pub command_s: u64,
+    /// Dollars for a million prompt tokens.
+    pub input_per_million: Option<f64>,
+    /// Dollars for a million prompt tokens from a cache.
+    pub cached_per_million: Option<f64>,
+    /// Dollars for a million answer tokens.
+    pub output_per_million: Option<f64>,
 }
 
 /// The keys of an action, as written.

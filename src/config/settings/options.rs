@@ -17,6 +17,8 @@ pub enum OptionKind {
     Switch,
     /// A whole number from the first to the second.
     Number(u64, u64),
+    /// A number, with or without a fraction, from 0 to this one.
+    Decimal(u32),
 }
 
 impl OptionKind {
@@ -36,6 +38,7 @@ impl OptionKind {
             Self::Words(words) => format!("a list of {}", quoted(words)),
             Self::Switch => "true or false".to_owned(),
             Self::Number(least, most) => format!("a whole number from {least} to {most}"),
+            Self::Decimal(most) => format!("a number from 0 to {most}"),
         }
     }
 }
@@ -104,7 +107,7 @@ pub(super) const COLUMNS: &[&str] = &[
 /// Orders of the list of runs.
 pub(super) const SORTS: &[&str] = &["newest", "score", "steps", "model", "world", "state"];
 
-use OptionKind::{Number, Seeds, Switch, Text, Word, Words};
+use OptionKind::{Decimal, Number, Seeds, Switch, Text, Word, Words};
 
 /// Every option there is, in the order in which they are shown.
 #[rustfmt::skip]
@@ -133,6 +136,13 @@ pub const OPTIONS: &[OptionSpec] = &[
     option("server.first_byte_s", Number(1, 86_400), "300", "Seconds until the first word of an answer"),
     option("server.idle_s", Number(1, 86_400), "60", "Seconds between two parts of an answer"),
     option("server.retries", Number(0, 100), "5", "Times a failed request is tried again"),
+
+    option("meta.max_tokens", Number(256, 1_000_000), "16384", "Tokens an answer of a meta-LLM may have"),
+    option("meta.token_budget", Number(1_000, 1_000_000_000), "2000000", "Tokens a meta-LLM may use for a revision, prompts and answers of all its calls"),
+    option("meta.command_s", Number(1, 86_400), "3600", "Seconds a command that writes a revision may take"),
+    open("meta.input_per_million", Decimal(10_000), "3.0", "Dollars for a million prompt tokens of a meta-LLM; without it its cost is shown only where the server tells it"),
+    open("meta.cached_per_million", Decimal(10_000), "0.3", "Dollars for a million prompt tokens taken from a cache; without it the same as others"),
+    open("meta.output_per_million", Decimal(10_000), "15.0", "Dollars for a million answer tokens of a meta-LLM"),
 ];
 
 /// The option of a key.

@@ -38,6 +38,7 @@ pub(super) enum Value {
     Text(String),
     Switch(bool),
     Number(i64),
+    Decimal(f64),
     Texts(Vec<(String, At)>),
     /// Of a kind that no option has.
     Other(&'static str),
@@ -111,6 +112,10 @@ pub(super) fn from_variable(spec: &'static OptionSpec, text: &str) -> Written {
             .trim()
             .parse()
             .map_or_else(|_| Value::Text(text.to_owned()), Value::Number),
+        OptionKind::Decimal(_) => text
+            .trim()
+            .parse()
+            .map_or_else(|_| Value::Text(text.to_owned()), Value::Decimal),
     };
     Written { spec, value, at }
 }
@@ -176,6 +181,10 @@ impl Reader<'_> {
             DeValue::Integer(number) => {
                 i64::from_str_radix(number.as_str(), number.radix()).map_or(Value::Number(i64::MAX), Value::Number)
             }
+            DeValue::Float(number) => number
+                .as_str()
+                .parse()
+                .map_or(Value::Other("a number with a fraction"), Value::Decimal),
             DeValue::Array(items) => {
                 let texts: Option<Vec<_>> = items
                     .iter()

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use super::options::{OPTIONS, OptionKind, OptionSpec, SPEEDS};
 use super::problem::Problem;
 use super::raw::{At, Raw, Value, Written};
-use super::{Colors, KeySetting, PlayerSettings, RunSettings, RunsSettings, ServerSettings, Settings, Speed};
+use super::{
+    Colors, KeySetting, MetaSettings, PlayerSettings, RunSettings, RunsSettings, ServerSettings, Settings, Speed,
+};
 use crate::config::position::hint_among;
 use crate::types::Seeds;
 
@@ -40,6 +42,7 @@ pub(super) enum Checked {
     Text(String),
     Switch(bool),
     Number(u64),
+    Decimal(f64),
     Texts(Vec<String>),
 }
 
@@ -120,6 +123,7 @@ fn check(written: &Written) -> Result<Checked, Vec<Problem>> {
             Value::Text(text) => format!("\"{}\"", text.escape_debug()),
             Value::Switch(on) => on.to_string(),
             Value::Number(number) => number.to_string(),
+            Value::Decimal(_) => "a number with a fraction".to_owned(),
             Value::Texts(_) => "a list".to_owned(),
             Value::Other(kind) => (*kind).to_owned(),
         };
@@ -165,7 +169,20 @@ fn check(written: &Written) -> Result<Checked, Vec<Problem>> {
                 Err(vec![at.problem(format!("`{key}` = {number} is out of range"), hint)])
             }
         },
+        (OptionKind::Decimal(most), Value::Number(number)) => decimal(*number as f64, most, at, key),
+        (OptionKind::Decimal(most), Value::Decimal(number)) => decimal(*number, most, at, key),
         _ => Err(wrong_kind()),
+    }
+}
+
+fn decimal(number: f64, most: u32, at: &At, key: &str) -> Result<Checked, Vec<Problem>> {
+    // Written so that what is no number at all is out of range too.
+    match (0.0..=f64::from(most)).contains(&number) {
+        true => Ok(Checked::Decimal(number)),
+        false => {
+            let hint = format!("0 to {most}");
+            Err(vec![at.problem(format!("`{key}` = {number} is out of range"), hint)])
+        }
     }
 }
 
@@ -203,6 +220,13 @@ impl Values<'_> {
     fn number(&self, key: &str) -> Option<u64> {
         match self.get(key) {
             Some(Checked::Number(number)) => Some(*number),
+            _ => None,
+        }
+    }
+
+    fn decimal(&self, key: &str) -> Option<f64> {
+        match self.get(key) {
+            Some(Checked::Decimal(number)) => Some(*number),
             _ => None,
         }
     }
@@ -251,6 +275,14 @@ fn settings(values: &[(&'static OptionSpec, Option<Checked>, Origin)], keys: Vec
             first_byte_s: of.number("server.first_byte_s").unwrap_or_default(),
             idle_s: of.number("server.idle_s").unwrap_or_default(),
             retries: of.small("server.retries").unwrap_or_default(),
+        },
+        meta: MetaSettings {
+            max_tokens: of.small("meta.max_tokens").unwrap_or(1),
+            token_budget: of.number("meta.token_budget").unwrap_or(1),
+            command_s: of.number("meta.command_s").unwrap_or(1),
+            input_per_million: of.decimal("meta.input_per_million"),
+            cached_per_million: of.decimal("meta.cached_per_million"),
+            output_per_million: of.decimal("meta.output_per_million"),
         },
         keys,
     }

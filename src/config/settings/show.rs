@@ -55,6 +55,7 @@ fn written(value: &Checked) -> String {
         Checked::Text(text) => quoted(text),
         Checked::Switch(on) => on.to_string(),
         Checked::Number(number) => number.to_string(),
+        Checked::Decimal(number) => toml::Value::Float(*number).to_string(),
         Checked::Texts(texts) => list(texts),
     }
 }

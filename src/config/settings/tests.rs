@@ -92,6 +92,12 @@ fn what_is_wrong_is_told_with_its_place_and_the_nearest_name() {
     assert!(problems("[keys]\nwatch = \"x\"\n")[0].contains("without an action"));
     assert!(problems("[keys]\nwatch.follow = 3\n")[0].contains("no list of texts"));
     assert!(problems("run.workers = 99999999999999999999\n")[0].contains("out of range"));
+    for price in ["-0.5", "nan", "inf", "10001"] {
+        let problems = problems(&format!("meta.input_per_million = {price}\n"));
+        assert!(problems[0].contains("out of range (0 to 10000)"), "{problems:?}");
+    }
+    assert!(problems("meta.input_per_million = \"3\"\n")[0].contains("a number from 0"));
+    assert!(problems("meta.input_per_million = 3\n").is_empty());
 }
 
 #[test]
@@ -133,6 +139,7 @@ fn every_option_is_read() {
             OptionKind::Words(words) => format!("[\"{}\"]", words[0]),
             OptionKind::Switch => "true".to_owned(),
             OptionKind::Number(_, most) => most.to_string(),
+            OptionKind::Decimal(_) => "0.25".to_owned(),
         };
         let dir = tempfile::tempdir().unwrap();
         let file = file(dir.path(), "config.toml", &format!("{} = {other}\n", spec.key));

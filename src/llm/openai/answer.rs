@@ -4,24 +4,15 @@
 
 use serde_json::Value;
 
+use super::errors;
 use super::thinking::Thinking;
-use crate::llm::ChatProgress;
 use crate::llm::decoding::stream::TextStream;
+use crate::llm::remote::{BadPiece, Failure, Gather, is_done};
+use crate::llm::{ChatProgress, Secret};
 use crate::types::StopReason;
 
 /// Bytes an answer may have, thinking included.
 const LONGEST_ANSWER: usize = 8 << 20;
-
-/// What is wrong with a piece.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum BadPiece {
-    /// It is no JSON object.
-    NoJson,
-    /// It is an error of the server's.
-    Error(Value),
-    /// The answer has no end.
-    TooLong,
-}
 
 /// Tokens as the server counted them.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -30,6 +21,36 @@ pub(super) struct Usage {
     pub(super) cached: Option<u32>,
     pub(super) completion: Option<u32>,
     pub(super) prompt_ms: Option<f64>,
+    /// As OpenRouter tells it.
+    pub(super) dollars: Option<f64>,
+}
+
+impl Usage {
+    /// Takes in what a piece says of it.
+    pub(super) fn count(&mut self, value: &Value) {
+        let timings = &value["timings"];
+        if let Some(new) = number(&timings["prompt_n"]) {
+            let cached = number(&timings["cache_n"]).unwrap_or(0);
+            self.prompt = Some(new.saturating_add(cached));
+            self.cached = Some(cached);
+            self.completion = number(&timings["predicted_n"]).or(self.completion);
+            self.prompt_ms = timings["prompt_ms"].as_f64().filter(|ms| ms.is_finite() && *ms >= 0.0);
+        }
+        let usage = &value["usage"];
+        if usage.is_object() {
+            let cached = number(&usage["prompt_tokens_details"]["cached_tokens"])
+                .or_else(|| number(&usage["prompt_cache_hit_tokens"]));
+            self.prompt = number(&usage["prompt_tokens"]).or(self.prompt);
+            self.cached = cached.or(self.cached);
+            self.completion = number(&usage["completion_tokens"]).or(self.completion);
+            let cost = usage["cost"].as_f64().filter(|cost| cost.is_finite() && *cost >= 0.0);
+            self.dollars = cost.or(self.dollars);
+        }
+    }
+}
+
+fn number(value: &Value) -> Option<u32> {
+    value.as_u64().and_then(|number| u32::try_from(number).ok())
 }
 
 /// An answer as it grows.
@@ -59,29 +80,7 @@ impl Collector {
         }
     }
 
-    /// Takes a piece, or a whole answer, as the text of a JSON object.
-    pub(super) fn take(&mut self, data: &str, tell: &mut dyn FnMut(ChatProgress)) -> Result<(), BadPiece> {
-        if let Ok(value) = serde_json::from_str::<Value>(data) {
-            return self.take_value(&value, tell);
-        }
-        // Servers that leave out the empty lines between events.
-        if !data.contains('\n') {
-            return Err(BadPiece::NoJson);
-        }
-        for line in data.lines().filter(|line| !is_done(line)) {
-            let value = serde_json::from_str(line).map_err(|_| BadPiece::NoJson)?;
-            self.take_value(&value, tell)?;
-        }
-        Ok(())
-    }
-
     fn take_value(&mut self, value: &Value, tell: &mut dyn FnMut(ChatProgress)) -> Result<(), BadPiece> {
-        if !value.is_object() {
-            return Err(BadPiece::NoJson);
-        }
-        if value.get("error").is_some_and(|error| !error.is_null()) || value["object"] == "error" {
-            return Err(BadPiece::Error(value.clone()));
-        }
         self.count(value, tell);
         let choice = &value["choices"][0];
         let said = if choice["delta"].is_object() {
@@ -97,28 +96,12 @@ impl Collector {
     }
 
     fn count(&mut self, value: &Value, tell: &mut dyn FnMut(ChatProgress)) {
-        let number = |value: &Value| value.as_u64().and_then(|number| u32::try_from(number).ok());
         let progress = &value["prompt_progress"];
         if let (Some(done), Some(total)) = (number(&progress["processed"]), number(&progress["total"])) {
             let cached = number(&progress["cache"]).unwrap_or(0);
             tell(ChatProgress::Prompt { done, total, cached });
         }
-        let timings = &value["timings"];
-        if let Some(new) = number(&timings["prompt_n"]) {
-            let cached = number(&timings["cache_n"]).unwrap_or(0);
-            self.usage.prompt = Some(new.saturating_add(cached));
-            self.usage.cached = Some(cached);
-            self.usage.completion = number(&timings["predicted_n"]).or(self.usage.completion);
-            self.usage.prompt_ms = timings["prompt_ms"].as_f64().filter(|ms| ms.is_finite() && *ms >= 0.0);
-        }
-        let usage = &value["usage"];
-        if usage.is_object() {
-            let cached = number(&usage["prompt_tokens_details"]["cached_tokens"])
-                .or_else(|| number(&usage["prompt_cache_hit_tokens"]));
-            self.usage.prompt = number(&usage["prompt_tokens"]).or(self.usage.prompt);
-            self.usage.cached = cached.or(self.usage.cached);
-            self.usage.completion = number(&usage["completion_tokens"]).or(self.usage.completion);
-        }
+        self.usage.count(value);
     }
 
     fn say(&mut self, said: &Value, tell: &mut dyn FnMut(ChatProgress)) -> Result<(), BadPiece> {
@@ -149,24 +132,9 @@ impl Collector {
         Ok(())
     }
 
-    /// Whether a stop text came: what follows is of no interest.
-    pub(super) fn stopped(&self) -> bool {
-        self.content.stopped()
-    }
-
-    /// Whether the server said that the answer is over.
-    pub(super) fn finished(&self) -> bool {
-        self.finish.is_some()
-    }
-
     /// Whether nothing was answered because a filter forbade it.
     pub(super) fn was_filtered(&self) -> bool {
         self.finish.as_deref() == Some("content_filter") && self.bytes == 0
-    }
-
-    /// Whether anything was said.
-    pub(super) fn has_text(&self) -> bool {
-        self.bytes > 0
     }
 
     /// Tokens as far as the server counted them.
@@ -212,13 +180,55 @@ impl Collector {
     }
 }
 
-/// Whether an event's data is the sign that there are no more.
-pub(super) fn is_done(data: &str) -> bool {
-    data.trim() == "[DONE]"
+impl Gather<ChatProgress> for Collector {
+    fn take(&mut self, data: &str, tell: &mut dyn FnMut(ChatProgress)) -> Result<(), BadPiece> {
+        objects(data, &mut |value| self.take_value(value, tell))
+    }
+
+    fn finished(&self) -> bool {
+        self.finish.is_some()
+    }
+
+    fn began(&self) -> bool {
+        self.bytes > 0
+    }
+
+    fn stopped(&self) -> bool {
+        self.content.stopped()
+    }
+
+    fn failure(&self, error: &Value, key: Option<&Secret>) -> Failure {
+        errors::in_stream(error, key)
+    }
+}
+
+/// Shows every JSON object of a piece.
+pub(super) fn objects(data: &str, take: &mut dyn FnMut(&Value) -> Result<(), BadPiece>) -> Result<(), BadPiece> {
+    let mut one = |value: &Value| {
+        if !value.is_object() {
+            return Err(BadPiece::NoJson);
+        }
+        if value.get("error").is_some_and(|error| !error.is_null()) || value["object"] == "error" {
+            return Err(BadPiece::Error(value.clone()));
+        }
+        take(value)
+    };
+    if let Ok(value) = serde_json::from_str::<Value>(data) {
+        return one(&value);
+    }
+    // Servers that leave out the empty lines between events.
+    if !data.contains('\n') {
+        return Err(BadPiece::NoJson);
+    }
+    for line in data.lines().filter(|line| !is_done(line)) {
+        let value = serde_json::from_str(line).map_err(|_| BadPiece::NoJson)?;
+        one(&value)?;
+    }
+    Ok(())
 }
 
 /// A text, also where it comes as a list of parts; `None` when it is empty.
-fn text_of(value: &Value) -> Option<String> {
+pub(super) fn text_of(value: &Value) -> Option<String> {
     let text = match value {
         Value::String(text) => text.clone(),
         Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
@@ -287,6 +297,7 @@ mod tests {
             cached: Some(33),
             completion: Some(4),
             prompt_ms: Some(61.5),
+            dollars: None,
         };
         assert_eq!(usage, expected);
     }

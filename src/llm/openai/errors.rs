@@ -8,74 +8,10 @@ use std::time::Duration;
 use regex::Regex;
 use serde_json::Value;
 
-use super::options::KEYS;
-use super::request::{FIELDS, Field};
+use super::DIALECT;
+use super::request::FIELDS;
 use crate::llm::Secret;
-use crate::protocol::sanitize;
-
-/// Characters of a server's own words that a message quotes.
-const QUOTED: usize = 300;
-
-/// Why a try failed.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Failure {
-    /// It may pass by itself.
-    Passing {
-        message: String,
-        /// How long the server asks to wait.
-        wait: Option<Duration>,
-    },
-    /// The server does not take a field that the call can do without.
-    Field { field: Field, message: String },
-    /// Prompt and answer do not fit the context.
-    TooLong {
-        prompt: Option<u32>,
-        window: Option<u32>,
-        message: String,
-    },
-    /// There is no such model, or no such address.
-    NotFound { message: String },
-    /// It broke off after text had come.
-    Cut { message: String },
-    /// It stays as it is.
-    Lasting { message: String },
-}
-
-impl Failure {
-    pub(super) fn passing(message: impl Into<String>) -> Self {
-        Self::Passing {
-            message: message.into(),
-            wait: None,
-        }
-    }
-
-    pub(super) fn lasting(message: impl Into<String>) -> Self {
-        Self::Lasting {
-            message: message.into(),
-        }
-    }
-
-    /// The same after text has come: what it would have been tried again for is now a broken answer.
-    pub(super) fn after_text(self) -> Self {
-        match self {
-            Self::Passing { message, .. } => Self::Cut {
-                message: format!("the answer broke off: {message}"),
-            },
-            other => other,
-        }
-    }
-
-    pub(super) fn message(&self) -> &str {
-        match self {
-            Self::Passing { message, .. }
-            | Self::Field { message, .. }
-            | Self::TooLong { message, .. }
-            | Self::NotFound { message }
-            | Self::Cut { message }
-            | Self::Lasting { message } => message,
-        }
-    }
-}
+use crate::llm::remote::{Failure, Field, tidy};
 
 /// What a server said about an error.
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -85,22 +21,6 @@ struct Said {
     param: String,
     prompt: Option<u32>,
     window: Option<u32>,
-}
-
-/// Text from a server, fit for a message: one short line without control characters and without the key.
-pub(super) fn tidy(text: &str, key: Option<&Secret>) -> String {
-    let hidden = match key.map(Secret::reveal).filter(|key| !key.is_empty()) {
-        Some(key) => text.replace(key, "***"),
-        None => text.to_owned(),
-    };
-    let words = hidden.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line = sanitize::clean_line(&words);
-    let short: String = line.chars().take(QUOTED).collect();
-    if short.len() < line.len() {
-        format!("{short}…")
-    } else {
-        short
-    }
 }
 
 /// What a refusal means. `sends_key` tells whether a key was sent.
@@ -120,15 +40,15 @@ pub(super) fn refusal(status: u16, body: &str, wait: Option<Duration>, key: Opti
             None => Failure::lasting(words),
         },
         401 => Failure::lasting(match key {
-            Some(_) => format!("it refuses the key ({words}); check {}", KEYS.join(" or ")),
+            Some(_) => format!("it refuses the key ({words}); check {}", DIALECT.keys()),
             None => format!(
                 "it wants a key ({words}); set {} (it is never recorded)",
-                KEYS.join(" or ")
+                DIALECT.keys()
             ),
         }),
         403 => Failure::lasting(format!(
             "it does not allow this ({words}); check what the key in {} may use",
-            KEYS.join(" or ")
+            DIALECT.keys()
         )),
         404 => Failure::NotFound { message: words },
         429 if said.code == "insufficient_quota" => Failure::lasting(format!(

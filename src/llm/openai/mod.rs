@@ -1,50 +1,56 @@
 //! Models on servers that speak OpenAI's chat interface: llama.cpp's server, vLLM, OpenAI and many others.
 //!
-//! Owns one server connection that any number of episodes share. Must never write a key anywhere, and must not follow a
-//! redirect with one: it goes to the server whose address a person gave, as ordinary clients send it.
+//! Owns one server connection that any number of episodes share, in the ways of `llm::remote`.
 //!
 //! | file | its one job |
 //! |---|---|
-//! | `address` | `MODEL@http://host:port/v1` |
-//! | `options` | key, time limits, retries |
 //! | `probe` | what the server is |
 //! | `request` | what is sent, and the prompt for the record |
-//! | `line` | bytes in and out, within time limits |
-//! | `sse`, `answer`, `thinking` | what comes back |
+//! | `answer`, `thinking` | what comes back |
 //! | `errors` | what a failure means |
 //! | `call` | one call from its first try to its answer |
+//! | `tools` | the same for chats with tools |
 //!
 //! Stop texts are found here and not by the server: servers cut them away, and most do not tell which one it was or
 //! whether there was one at all, but they are part of an answer. The connection is dropped when one comes, at which
 //! servers stop; where they count tokens at the end only, the counts of such an answer are estimates.
 
-mod address;
 mod answer;
 mod call;
 mod errors;
-mod line;
-mod options;
 mod probe;
 mod request;
-mod sse;
 mod thinking;
+mod tools;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub use options::RemoteOptions;
+pub use super::remote::RemoteOptions;
 
-use self::address::{Address, FORM};
 use self::call::Server;
-use self::line::Line;
-use self::options::{BASE, Settings};
 use self::request::Kind;
 use super::http::{NoResult, Runtime};
+use super::remote::{Address, Dialect, Line, Settings, name_only};
 use super::{ChatAnswer, ChatModel, ChatProgress, ChatRequest, LlmError, SlotKey};
 use crate::jobs::Cancel;
 use crate::types::{ChatRole, EpisodeNo, Message, ModelRef, Phase, Role, Sampling};
 
 const BACKEND: &str = "openai";
+
+/// OpenAI's ways.
+pub(super) static DIALECT: Dialect = Dialect {
+    name: BACKEND,
+    form: "openai:MODEL@http://host:port/v1",
+    usual: "https://api.openai.com/v1",
+    base: "OPENAI_BASE_URL",
+    keys: &["AUTOMEM_OPENAI_API_KEY", "OPENAI_API_KEY"],
+    key_header: ("authorization", "Bearer "),
+    headers: &[],
+    function: "/chat/completions",
+    below_v1: false,
+    refusal: errors::refusal,
+};
 
 /// A model on a server. See the module's documentation.
 pub struct OpenAiModel {
@@ -77,9 +83,9 @@ impl OpenAiModel {
             name: format!("{BACKEND}:{}", name_only(spec)),
             hint,
         };
-        let address = Address::parse(spec, variable(BASE).as_deref()).map_err(unknown)?;
-        let settings = Settings::settle(options, variable);
-        let line = Line::new(address, settings).map_err(failed)?;
+        let address = Address::parse(spec, variable(DIALECT.base).as_deref(), &DIALECT).map_err(unknown)?;
+        let settings = Settings::settle(options, &DIALECT, variable);
+        let line = Line::new(address, settings, &DIALECT).map_err(failed)?;
         let runtime = Runtime::start().map_err(|error| failed(format!("no thread for the network: {error}")))?;
         let looked = runtime.run(&Cancel::new(), &mut |(): ()| {}, |_| async move {
             let about = probe::look(&line).await?;
@@ -102,32 +108,16 @@ impl OpenAiModel {
     }
 }
 
-/// A specification without the address, which may hold what a message must not show.
-fn name_only(spec: &str) -> &str {
-    spec.split("://").next().unwrap_or_default()
-}
-
 fn failed(message: String) -> LlmError {
     let message = message
         .strip_prefix("openai failed: ")
         .map(str::to_owned)
         .unwrap_or(message);
-    LlmError::Backend {
-        backend: BACKEND,
-        message,
-        retryable: false,
-    }
+    DIALECT.failed(message, false)
 }
 
 fn no_result(why: NoResult) -> LlmError {
-    match why {
-        NoResult::Cancelled => LlmError::Cancelled,
-        NoResult::Broken => LlmError::Backend {
-            backend: BACKEND,
-            message: "the call broke down; please report it".to_owned(),
-            retryable: false,
-        },
-    }
+    why.error(&DIALECT)
 }
 
 fn smallest() -> ChatRequest {
@@ -198,7 +188,7 @@ impl ChatModel for OpenAiModel {
 }
 
 /// How a remote model is written, for people.
-pub(super) const HOW: &str = FORM;
+pub(super) const HOW: &str = DIALECT.form;
 
 /// The address of a recorded run's model, written as it is opened; `None` when it was not one of these.
 pub fn spec_of(model: &ModelRef) -> Option<String> {

@@ -6,12 +6,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::address::FORM;
-use super::call::name;
-use super::errors::Failure;
-use super::line::{Limits, Line};
+use super::DIALECT;
 use super::request::Kind;
 use crate::llm::http;
+use crate::llm::remote::{Failure, Limits, Line, name};
 use crate::llm::retry::{Retries, chance};
 
 /// Time for each question.
@@ -53,8 +51,9 @@ pub(super) async fn look(line: &Line) -> Result<About, String> {
                             false => "check the network (a proxy is taken from HTTPS_PROXY and NO_PROXY)",
                         };
                         return Err(format!(
-                            "{}: {message}; {step}, or give the right address: {FORM}",
-                            name(line)
+                            "{}: {message}; {step}, or give the right address: {}",
+                            name(line),
+                            DIALECT.form
                         ));
                     }
                 }

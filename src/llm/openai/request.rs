@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::thinking;
 use crate::llm::ChatRequest;
 use crate::llm::decoding::template::{ChatTemplate, SpecialTexts, prompt_text};
+use crate::llm::remote::Field;
 use crate::types::{ChatRole, Message};
 
 /// What answers at the other end, as far as it matters.
@@ -31,23 +32,6 @@ impl Kind {
             Self::Other => "OpenAI-compatible",
         }
     }
-}
-
-/// A field that a server may refuse and that a call can do without.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u32)]
-pub(super) enum Field {
-    StreamOptions = 1,
-    MaxTokens = 1 << 1,
-    MaxCompletionTokens = 1 << 2,
-    Temperature = 1 << 3,
-    TopP = 1 << 4,
-    TopK = 1 << 5,
-    MinP = 1 << 6,
-    Seed = 1 << 7,
-    ReturnProgress = 1 << 8,
-    TimingsPerToken = 1 << 9,
-    Stream = 1 << 10,
 }
 
 /// The fields by name. Names that contain others stand before them.
@@ -88,31 +72,14 @@ pub(super) fn body(model: &str, request: &ChatRequest, kind: Kind, refused: &Ref
         .map(|message| json!({ "role": message.role.word(), "content": message.content }))
         .collect();
     body.insert("messages".into(), messages.into());
-    let mut set = |field: Field, value: Value| {
-        let name = FIELDS.iter().find(|(_, known)| *known == field).map(|(name, _)| *name);
-        if let Some(name) = name.filter(|_| !refused.has(field)) {
-            body.insert(name.to_owned(), value);
-        }
-    };
-    let streams = !refused.has(Field::Stream);
-    set(Field::Stream, true.into());
-    if streams {
-        set(
-            Field::StreamOptions,
-            match kind {
-                // An answer that is left at a stop text has no last piece.
-                Kind::Vllm => json!({ "include_usage": true, "continuous_usage_stats": true }),
-                Kind::Llama | Kind::Other => json!({ "include_usage": true }),
-            },
-        );
-    }
     let sampling = &request.sampling;
-    let most = most.unwrap_or(sampling.max_tokens).min(sampling.max_tokens).max(1);
-    if refused.has(Field::MaxTokens) {
-        set(Field::MaxCompletionTokens, most.into());
-    } else {
-        set(Field::MaxTokens, most.into());
-    }
+    let streams = limits(
+        &mut body,
+        kind,
+        refused,
+        most.unwrap_or(sampling.max_tokens).min(sampling.max_tokens),
+    );
+    let mut set = |field: Field, value: Value| set(&mut body, refused, field, value);
     set(Field::Temperature, number(sampling.temperature));
     set(Field::TopP, number(sampling.top_p));
     set(Field::Seed, sampling.seed.into());
@@ -137,6 +104,34 @@ pub(super) fn body(model: &str, request: &ChatRequest, kind: Kind, refused: &Ref
         }
     }
     Value::Object(body)
+}
+
+/// Sets a field unless the server refused it.
+fn set(body: &mut Map<String, Value>, refused: &Refused, field: Field, value: Value) {
+    let name = FIELDS.iter().find(|(_, known)| *known == field).map(|(name, _)| *name);
+    if let Some(name) = name.filter(|_| !refused.has(field)) {
+        body.insert(name.to_owned(), value);
+    }
+}
+
+/// How the answer comes and how long it may be; true when it comes in pieces.
+pub(super) fn limits(body: &mut Map<String, Value>, kind: Kind, refused: &Refused, most: u32) -> bool {
+    let streams = !refused.has(Field::Stream);
+    set(body, refused, Field::Stream, true.into());
+    if streams {
+        let usage = match kind {
+            // An answer that is left at a stop text has no last piece.
+            Kind::Vllm => json!({ "include_usage": true, "continuous_usage_stats": true }),
+            Kind::Llama | Kind::Other => json!({ "include_usage": true }),
+        };
+        set(body, refused, Field::StreamOptions, usage);
+    }
+    let field = match refused.has(Field::MaxTokens) {
+        true => Field::MaxCompletionTokens,
+        false => Field::MaxTokens,
+    };
+    set(body, refused, field, most.max(1).into());
+    streams
 }
 
 /// The shortest decimal of a 32-bit number, so that 0.7 is sent as 0.7.

@@ -32,6 +32,8 @@ impl Place {
             Self::Proposal => "proposal",
             Self::Gate => "gate",
             Self::Seal => "summary",
+            Self::Lab => "lab",
+            Self::Optimize => "new-optimization",
             Self::Confirm => "question",
         }
     }
@@ -57,6 +59,7 @@ impl Action {
             Self::Show(Screen::Runs) => "show-runs",
             Self::Show(Screen::Watch) => "show-watch",
             Self::Show(Screen::Review) => "show-review",
+            Self::Show(Screen::Lab) => "show-lab",
             Self::Copy => "copy",
             Self::SaveScreen => "save-screen",
             Self::NextTheme => "next-theme",
@@ -140,6 +143,10 @@ impl Action {
             Self::Discard => "discard",
             Self::WhyNot => "why-not",
             Self::Beside => "side-by-side",
+            Self::Optimize => "optimize",
+            Self::StopOptimization => "stop-optimization",
+            Self::ResumeOptimization => "resume-optimization",
+            Self::ParentRun => "parent-run",
         }
     }
 }

@@ -61,6 +61,7 @@ pub(crate) static TABLE: &[Binding] = &[
     key(P::Global, &["1", "F1"], A::Show(Screen::Runs), "runs", "All runs", 0),
     key_if(State::has_watch, P::Global, &["2", "F2"], A::Show(Screen::Watch), "watch", "The run that is open", 0),
     key(P::Global, &["3", "F3"], A::Show(Screen::Review), "review", "Proposals that wait for you, and what became of the others", 0),
+    key(P::Global, &["5", "F5"], A::Show(Screen::Lab), "lab", "Scaffolds and their versions, gates, optimizations", 0),
     key(P::Global, &["Esc"], A::Back, "back", "Back", 0),
     key(P::Global, &["q"], A::Quit, "quit", "Back, then quit; asks if a run is being played", 9),
     key(P::Global, &["Y"], A::Copy, "copy", "Copy what is selected to the clipboard (OSC 52)", 0),
@@ -109,6 +110,35 @@ pub(crate) static TABLE: &[Binding] = &[
     key(P::Form, &["C-w"], A::EraseWord, "erase word", "Erase a word", 0),
     key(P::Form, &["C-u"], A::EraseAll, "erase all", "Erase all", 0),
     key(P::Form, &["Esc"], A::Cancel, "close", "Close; what was written is kept", 2),
+
+    // lab
+    key(P::Lab, &["Enter"], A::Open, "open", "From a number to its run, or to its proposal", 2),
+    key(P::Lab, &["Up", "k"], A::Up, "move", "The one above", 3),
+    key(P::Lab, &["Down", "j"], A::Down, "move", "The one below", 3),
+    key(P::Lab, &["PgUp"], A::PageUp, "page", "A page up", 0),
+    key(P::Lab, &["PgDn"], A::PageDown, "page", "A page down", 0),
+    key(P::Lab, &["Home", "g"], A::Top, "first", "The first", 0),
+    key(P::Lab, &["End", "G"], A::Bottom, "last", "The last", 0),
+    key(P::Lab, &["Tab"], A::FocusNext, "pane", "The next pane", 4),
+    key(P::Lab, &["S-Tab"], A::FocusPrevious, "pane before", "The pane before", 0),
+    key_if(State::folds_in_lab, P::Lab, &["Left", "h"], A::Fold, "fold", "Hide the version's runs, or the gate's seeds", 6),
+    key_if(State::folds_in_lab, P::Lab, &["Right", "l"], A::Unfold, "fold", "Show the version's runs, or the gate's seeds", 6),
+    key_if(State::selects_gate, P::Lab, &["p"], A::ParentRun, "parent's run", "The run of the parent, at this seed", 5),
+    key(P::Lab, &["n"], A::Optimize, "optimize", "Start an optimization of the selected scaffold", 4),
+    key_if(State::is_optimizing, P::Lab, &["x"], A::StopOptimization, "stop", "Stop the optimization under way; it can be resumed", 4),
+    key_if(State::can_resume_optimization, P::Lab, &["r"], A::ResumeOptimization, "resume", "Go on with the selected optimization", 4),
+    key(P::Lab, &["C-r"], A::Reload, "reload", "Read everything again", 0),
+
+    // the dialog that starts an optimization: letters are typed
+    key(P::Optimize, &["Enter"], A::Accept, "start", "Start the optimization", 1),
+    key(P::Optimize, &["Up", "S-Tab"], A::Up, "field", "The field above", 4),
+    key(P::Optimize, &["Down", "Tab"], A::Down, "field", "The field below", 4),
+    key(P::Optimize, &["Left"], A::ChoiceBy(-1), "choose", "The choice before, or a smaller number", 5),
+    key(P::Optimize, &["Right"], A::ChoiceBy(1), "choose", "The next choice, or a larger number", 5),
+    key(P::Optimize, &["Backspace"], A::Erase, "erase", "Erase a letter", 0),
+    key(P::Optimize, &["C-w"], A::EraseWord, "erase word", "Erase a word", 0),
+    key(P::Optimize, &["C-u"], A::EraseAll, "erase all", "Erase all", 0),
+    key(P::Optimize, &["Esc"], A::Cancel, "close", "Close; what was written is kept", 2),
 
     // columns of the list
     key(P::Columns, &["Space", "Enter"], A::Toggle, "show/hide", "Show or hide the column", 2),

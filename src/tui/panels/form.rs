@@ -1,4 +1,4 @@
-//! The dialog that starts a run, and the choice of columns.
+//! The dialogs that start a run and an optimization, and the choice of columns.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -6,6 +6,7 @@ use ratatui::text::{Line, Span};
 
 use crate::tui::columns::Column;
 use crate::tui::layout;
+use crate::tui::optimize::{OptimizeForm, Wish};
 use crate::tui::start::{Form, What};
 use crate::tui::state::State;
 use crate::tui::theme::Slot;
@@ -15,16 +16,70 @@ use crate::tui::widgets::text;
 /// Columns of a field's name.
 const NAMES: usize = 10;
 
-/// Over the screen: a line a field, what may be written, the choices, what is wrong.
+/// A dialog of fields as it is drawn.
+struct Dialog<'a> {
+    title: &'a str,
+    /// Name and text, a line each.
+    fields: Vec<(&'static str, &'a str)>,
+    /// The field that is written in.
+    at: usize,
+    /// Nothing is typed now.
+    busy: bool,
+    /// What may be written there.
+    about: &'static str,
+    /// What there is to choose from.
+    choices: Vec<&'a str>,
+}
+
+/// Over the screen: the dialog that starts a run.
 pub(crate) fn draw(state: &State, form: &Form, area: Rect, buf: &mut Buffer) {
+    let what = form.field();
+    let dialog = Dialog {
+        title: "New run",
+        fields: What::ALL.iter().map(|what| (what.name(), form.text(*what))).collect(),
+        at: what as usize,
+        busy: form.starting,
+        about: what.about(),
+        choices: form.choices(what),
+    };
+    draw_dialog(state, &dialog, area, buf, |wide| below(state, form, wide));
+}
+
+/// Over the screen: the dialog that starts an optimization.
+pub(crate) fn draw_optimize(state: &State, form: &OptimizeForm, area: Rect, buf: &mut Buffer) {
+    let wish = form.field();
+    let dialog = Dialog {
+        title: "New optimization",
+        fields: Wish::ALL.iter().map(|wish| (wish.name(), form.text(*wish))).collect(),
+        at: wish as usize,
+        busy: false,
+        about: wish.about(),
+        choices: form.choices(wish),
+    };
     let theme = &state.theme;
-    let place = layout::centred(area, 78.min(area.width - 2), 15);
-    let inner = view::over(buf, place, "New run", theme);
+    draw_dialog(state, &dialog, area, buf, |wide| match &form.error {
+        Some(error) => wrapped(&format!("✗ {}", text::clean(error)), wide, theme.bold(Slot::Bad)),
+        None => wrapped(&text::clean(&form.command()), wide, theme.style(Slot::Faint)),
+    });
+}
+
+/// A line a field, what may be written, the choices, what is wrong.
+fn draw_dialog(
+    state: &State,
+    dialog: &Dialog<'_>,
+    area: Rect,
+    buf: &mut Buffer,
+    below: impl FnOnce(usize) -> Vec<Line<'static>>,
+) {
+    let theme = &state.theme;
+    let count = dialog.fields.len() as u16;
+    let place = layout::centred(area, 78.min(area.width - 2), count + 9);
+    let inner = view::over(buf, place, dialog.title, theme);
     let wide = usize::from(inner.width);
-    for (row, what) in (0..).zip(What::ALL) {
-        let here = what == form.field();
+    for (row, (name, said)) in (0..).zip(&dialog.fields) {
+        let here = usize::from(row) == dialog.at;
         let sign = if here { "▶ " } else { "  " };
-        let said = text::clean(form.text(what)).into_owned();
+        let said = text::clean(said).into_owned();
         let room = wide.saturating_sub(NAMES + 6);
         let said = if text::width(&said) > room {
             text::cut_left(&said, room).into_owned()
@@ -33,10 +88,10 @@ pub(crate) fn draw(state: &State, form: &Form, area: Rect, buf: &mut Buffer) {
         };
         let mut spans = vec![
             Span::styled(sign, theme.bold(Slot::Accent)),
-            Span::styled(text::pad(what.name(), NAMES), theme.style(Slot::Dim)),
+            Span::styled(text::pad(name, NAMES), theme.style(Slot::Dim)),
             Span::styled(said, theme.bold(Slot::Text)),
         ];
-        if here && !form.starting {
+        if here && !dialog.busy {
             spans.push(Span::styled("▏", theme.bold(Slot::Key)));
         }
         text::put_line(buf, inner, row, &Line::from(spans));
@@ -49,14 +104,12 @@ pub(crate) fn draw(state: &State, form: &Form, area: Rect, buf: &mut Buffer) {
             buf.set_style(line, theme.selected(true));
         }
     }
-    let what = form.field();
-    let about = Line::styled(format!("  {}", what.about()), theme.style(Slot::Dim));
-    text::put_line(buf, inner, 7, &about);
-    let choices = form.choices(what);
-    if !choices.is_empty() {
+    let about = Line::styled(format!("  {}", dialog.about), theme.style(Slot::Dim));
+    text::put_line(buf, inner, count + 1, &about);
+    if !dialog.choices.is_empty() {
         let mut spans = vec![Span::styled("  there is: ", theme.style(Slot::Faint))];
-        for choice in choices {
-            let chosen = choice == form.text(what);
+        for choice in &dialog.choices {
+            let chosen = dialog.fields.get(dialog.at).is_some_and(|(_, said)| said == choice);
             let style = if chosen {
                 theme.bold(Slot::Accent)
             } else {
@@ -64,22 +117,26 @@ pub(crate) fn draw(state: &State, form: &Form, area: Rect, buf: &mut Buffer) {
             };
             spans.push(Span::styled(format!("{}  ", text::clean(choice)), style));
         }
-        text::put_line(buf, inner, 8, &Line::from(spans));
+        text::put_line(buf, inner, count + 2, &Line::from(spans));
     }
-    for (row, line) in (9..inner.height).zip(below(state, form, wide)) {
+    for (row, line) in (count + 3..inner.height).zip(below(wide)) {
         text::put_line(buf, inner, row, &line);
     }
+}
+
+/// Lines of a text below the fields.
+fn wrapped(said: &str, wide: usize, style: ratatui::style::Style) -> Vec<Line<'static>> {
+    text::wrap(said, wide.saturating_sub(2))
+        .into_iter()
+        .map(|range| Line::styled(format!("  {}", &said[range]), style))
+        .collect()
 }
 
 /// What is wrong, what goes on, or the command that does the same.
 fn below(state: &State, form: &Form, wide: usize) -> Vec<Line<'static>> {
     let theme = &state.theme;
     if let Some(error) = &form.error {
-        let error = format!("✗ {}", text::clean(error));
-        return text::wrap(&error, wide.saturating_sub(2))
-            .into_iter()
-            .map(|range| Line::styled(format!("  {}", &error[range]), theme.bold(Slot::Bad)))
-            .collect();
+        return wrapped(&format!("✗ {}", text::clean(error)), wide, theme.bold(Slot::Bad));
     }
     let said = if form.starting {
         match &state.job {
@@ -103,12 +160,8 @@ fn below(state: &State, form: &Form, wide: usize) -> Vec<Line<'static>> {
             of(What::Workers)
         )
     };
-    let said = text::clean(&said).into_owned();
     let slot = if form.starting { Slot::Info } else { Slot::Faint };
-    text::wrap(&said, wide.saturating_sub(2))
-        .into_iter()
-        .map(|range| Line::styled(format!("  {}", &said[range]), theme.style(slot)))
-        .collect()
+    wrapped(&text::clean(&said), wide, theme.style(slot))
 }
 
 /// Over the list of runs: which columns show.

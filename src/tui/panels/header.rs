@@ -49,6 +49,7 @@ fn screens(state: &State, wide: bool) -> Line<'static> {
         (Screen::Runs, "1 Runs".to_owned()),
         (Screen::Watch, "2 Watch".to_owned()),
         (Screen::Review, review),
+        (Screen::Lab, "5 Lab".to_owned()),
     ];
     for (screen, name) in names {
         let here = screen == state.screen;

@@ -1,6 +1,7 @@
 //! The screens as a person sees and drives them.
 
 mod keys;
+mod lab;
 mod panes;
 mod review;
 mod review_gate;

@@ -3,6 +3,7 @@
 //! Owns the meaning of events and actions. What an effect does is the edge's business.
 
 mod filter;
+mod lab;
 mod memory;
 mod news;
 mod overlays;
@@ -102,6 +103,7 @@ pub(crate) fn act(state: &mut State, action: Action) -> Vec<Effect> {
         Screen::Runs => runs::act(state, action),
         Screen::Watch => watch::act(state, action),
         Screen::Review => review::act(state, action),
+        Screen::Lab => lab::act(state, action),
     }
 }
 
@@ -132,6 +134,7 @@ fn everywhere(state: &mut State, action: Action) -> Option<Vec<Effect>> {
             let text = match &state.watch {
                 Some(watch) if state.screen == Screen::Watch => format!("automem-step-{}.svg", watch.cursor),
                 _ if state.screen == Screen::Review => "automem-review.svg".to_owned(),
+                _ if state.screen == Screen::Lab => "automem-lab.svg".to_owned(),
                 _ => "automem-runs.svg".to_owned(),
             };
             let purpose = LineFor::Save;
@@ -156,6 +159,9 @@ fn show(state: &mut State, screen: Screen) -> Vec<Effect> {
     state.came_from = None;
     if let Some(watch) = state.watch.as_mut().filter(|_| screen != Screen::Watch) {
         watch.playing = false;
+    }
+    if screen == Screen::Lab {
+        return lab::load(state);
     }
     if screen == Screen::Runs {
         state.home = Screen::Runs;
@@ -216,7 +222,7 @@ fn quit(state: &mut State) -> Vec<Effect> {
     if state.screen == Screen::Watch && state.came_from == Some(Screen::Review) {
         return show(state, Screen::Review);
     }
-    if state.screen == Screen::Review {
+    if state.screen == Screen::Review && (state.review.open.is_some() || state.home != Screen::Review) {
         return match state.review.open.take() {
             Some(_) => vec![Effect::Review(Ask::Close)],
             None => show(state, state.home),
@@ -224,6 +230,13 @@ fn quit(state: &mut State) -> Vec<Effect> {
     }
     if state.screen == Screen::Watch && state.home == Screen::Runs && state.live_here().is_none() {
         return show(state, Screen::Runs);
+    }
+    if state.screen == Screen::Lab && state.home == Screen::Runs {
+        return show(state, Screen::Runs);
+    }
+    if state.lab.working.is_some() && !state.is_playing_a_run() {
+        push(state, Overlay::Confirm(Confirm::QuitWhileOptimizing));
+        return Vec::new();
     }
     if state.is_playing_a_run() {
         push(state, Overlay::Confirm(Confirm::QuitWhileLive));
@@ -256,6 +269,10 @@ fn copy(state: &mut State) -> Vec<Effect> {
         (Some(Overlay::Inspector(inspector)), _) => Some(inspector.copy()),
         (Some(_), _) => None,
         (None, Screen::Runs) => state.runs.selected().map(|(entry, _)| entry.path.display().to_string()),
+        (None, Screen::Lab) => state
+            .lab
+            .selected_node()
+            .map(|node| format!("{}@{}", node.line, node.digest)),
         (None, Screen::Watch) => state.watch.as_ref().and_then(|watch| watch::copied(watch)),
         (None, Screen::Review) => review::copied(state),
     };

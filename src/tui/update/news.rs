@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{filter, memory, review, runs, search, take_over, use_theme};
+use super::{filter, lab, memory, review, runs, search, take_over, use_theme};
 use crate::tui::data::{ControlView, Data, Effect, LiveId, Opened, RunState, Timeline};
 use crate::tui::effects::EditOf;
 use crate::tui::keymap::{Action, Place, Screen};
@@ -198,6 +198,7 @@ pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
             state.themes = names;
             use_theme(state, *theme);
         }
+        Data::Lab(news) => return lab::news(state, news),
         Data::Note(text) => state.say(Mood::Good, text),
         Data::Failed(text) => {
             state.runs.looking = false;

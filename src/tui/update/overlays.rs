@@ -1,6 +1,6 @@
 //! Actions on what lies over the screen.
 
-use super::{act as act_below, filter, load_theme, push, quit_now, review, runs, search, take_over, watch};
+use super::{act as act_below, filter, lab, load_theme, push, quit_now, review, runs, search, take_over, watch};
 use crate::review::Reason;
 use crate::tui::data::{ControlRequest, Effect};
 use crate::tui::keymap::{Action, Screen};
@@ -29,6 +29,7 @@ pub(super) fn write(state: &mut State, c: char) -> Vec<Effect> {
         Some(Overlay::Line(line)) => line.text.push(c),
         Some(Overlay::TakeOver(panel)) => panel.write(c),
         Some(Overlay::Form(form)) if !form.starting => form.write(c),
+        Some(Overlay::Optimize(form)) => form.write(c),
         _ => return Vec::new(),
     }
     state.redraw = true;
@@ -92,7 +93,7 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
         }
         Overlay::Confirm(confirm) => {
             return match (&*confirm, action) {
-                (Confirm::QuitWhileLive, Action::Yes) => quit_now(state),
+                (Confirm::QuitWhileLive | Confirm::QuitWhileOptimizing, Action::Yes) => quit_now(state),
                 (Confirm::StopRun(id), Action::Yes) => vec![Effect::Control(*id, ControlRequest::Stop)],
                 (Confirm::DeleteRun(path) | Confirm::DeleteElsewhere(path), Action::Yes) => {
                     vec![Effect::Delete(path.clone())]
@@ -137,6 +138,14 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
             state.runs.form = Some((**form).clone());
             effects
         }
+        Overlay::Optimize(form) => {
+            let begun = lab::form(state, form, action);
+            state.lab.form = Some((**form).clone());
+            if let Some(effects) = begun {
+                return effects;
+            }
+            Vec::new()
+        }
         Overlay::TakeOver(panel) => {
             let (effects, over) = take_over::act(state, panel, action);
             state.overlays.push(top);
@@ -162,6 +171,11 @@ fn close(state: &mut State, top: &Overlay) -> Vec<Effect> {
     }
     if let Overlay::TakeOver(_) = top {
         take_over::closed(state);
+    }
+    if let Overlay::Optimize(form) = top {
+        let mut form = (**form).clone();
+        form.error = None;
+        state.lab.form = Some(form);
     }
     if let Overlay::Form(form) = top {
         let mut form = (**form).clone();

@@ -3,7 +3,7 @@
 //! Many events may come between two frames; what follows from them is done once, here.
 
 use super::watch::wanted_map;
-use super::{filter, memory, review};
+use super::{filter, lab, memory, review};
 use crate::tui::data::Effect;
 use crate::tui::inspector;
 use crate::tui::keymap::Screen;
@@ -28,6 +28,7 @@ pub(crate) fn settle(state: &mut State) -> Vec<Effect> {
     follow(state, &mut effects);
     list(state, &mut effects);
     effects.extend(review::settle(state));
+    lab::settle(state, &mut effects);
     effects.extend(memory::lookout(state));
     memory::take_outside(state);
     let (memory_area, scaffold_area) = (state.inner(Pane::Memory), state.inner(Pane::Scaffold));

@@ -17,9 +17,9 @@ impl Memory {
     /// Everything the chat tells: what the scaffold says itself, and what operations gave.
     pub(super) fn of(prompt: &Prompt<'_>) -> Self {
         let results = prompt.results.unwrap_or("");
-        match prompt.tracked() {
-            Some(told) => Self::recall(&format!("{told}\n{results}")),
-            None => Self::recall(results),
+        match prompt.told() {
+            "" => Self::recall(results),
+            told => Self::recall(&format!("{told}\n{results}")),
         }
     }
 }

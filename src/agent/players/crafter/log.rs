@@ -23,12 +23,21 @@ pub(super) fn consult(prompt: &Prompt<'_>) -> String {
             look(&mut text, "TAIL", &[&file, "1"]);
         }
     }
-    look(&mut text, "READ", &[notes::PROGRESS]);
-    if prompt.lists(notes::PLACES) {
-        look(&mut text, "TAIL", &[notes::PLACES, "40"]);
-    }
-    look(&mut text, "TAIL", &[notes::STRATEGY, "64"]);
+    recollect(&mut text, prompt);
     text
+}
+
+/// Looks up what both phases need: achievements, places, regions. What the prompt shows is not asked for again.
+pub(super) fn recollect(text: &mut String, prompt: &Prompt<'_>) {
+    if !prompt.shows(notes::PROGRESS) {
+        look(text, "READ", &[notes::PROGRESS]);
+    }
+    if prompt.lists(notes::PLACES) && !prompt.shows(notes::PLACES) {
+        look(text, "TAIL", &[notes::PLACES, "40"]);
+    }
+    if !prompt.shows(notes::STRATEGY) {
+        look(text, "TAIL", &[notes::STRATEGY, "64"]);
+    }
 }
 
 pub(super) fn look(text: &mut String, op: &str, args: &[&str]) {
@@ -67,7 +76,7 @@ pub(super) fn record(prompt: &Prompt<'_>) -> String {
     if prompt.tracked().is_some() {
         return super::keyed::record(prompt);
     }
-    let memory = Memory::recall(prompt.results.unwrap_or(""));
+    let memory = Memory::of(prompt);
     let mut pen = Pen::default();
     let now = &prompt.observation;
     let step = prompt.step;
@@ -83,7 +92,8 @@ pub(super) fn record(prompt: &Prompt<'_>) -> String {
             pen.append(&notes::file_at(notes::MAP, step), &note.write());
         }
         // A step without any other consequence is told by the map notes.
-        let is_plain = moved && memory.last_action.as_ref().is_some_and(|last| last.items == now.items);
+        let is_same = memory.last_action.as_ref().is_some_and(|last| last.items == now.items);
+        let is_plain = is_same && (moved || prompt.wants_only_news());
         if is_new || !is_plain {
             let line = ActionNote::write(step.saturating_sub(1), action, &now.items, &remark);
             pen.append(&notes::file_at(notes::ACTIONS, step), &line);

@@ -4,8 +4,9 @@
 //! Owns nothing but its rules: equal messages give equal answers. Every step takes four calls. LOG:
 //! first it looks up its last notes, then it works out from them and from the new observation what
 //! its action did, and appends that. PLAN: first it looks up the map, the places it knows and what
-//! it has achieved, then it commits an action. Where a scaffold keeps track of places itself, only what
-//! is new is written, one line a cell of the map. Token counts are estimates (four characters each);
+//! it has achieved, then it commits an action. It does what the prompt tells: a file whose text is shown is not
+//! asked for; told to write only what is new, it does not log an action that changed nothing it has. Where a scaffold
+//! keeps track of places itself, only what is new is written, one line a cell of the map. Token counts are estimates (four characters each);
 //! there is no cache.
 
 mod atlas;

@@ -22,11 +22,7 @@ pub(super) fn consult(prompt: &Prompt<'_>) -> String {
     for file in notes::files_before(notes::MAP, prompt.step + 1, 24) {
         look(&mut text, "TAIL", &[&file, "24"]);
     }
-    look(&mut text, "READ", &[notes::PROGRESS]);
-    if prompt.lists(notes::PLACES) {
-        look(&mut text, "TAIL", &[notes::PLACES, "40"]);
-    }
-    look(&mut text, "TAIL", &[notes::STRATEGY, "64"]);
+    super::log::recollect(&mut text, prompt);
     text
 }
 

@@ -110,6 +110,28 @@ impl Prompt<'_> {
         self.opening.contains("\nPOSITION: ").then_some(self.opening)
     }
 
+    /// Whether the prompt that opened the phase shows a file's text, under a line with its name: `== progress.txt ==`.
+    pub(super) fn shows(&self, file: &str) -> bool {
+        self.opening
+            .lines()
+            .filter_map(|line| line.strip_prefix("== ")?.strip_suffix(" =="))
+            .any(|name| name.strip_suffix(" (its end)").unwrap_or(name) == file)
+    }
+
+    /// What the prompt that opened the phase tells of memory by itself.
+    pub(super) fn told(&self) -> &str {
+        if self.tracked().is_some() || self.opening.contains("\n== ") {
+            self.opening
+        } else {
+            ""
+        }
+    }
+
+    /// Whether it is told to write only what is new.
+    pub(super) fn wants_only_news(&self) -> bool {
+        self.opening.contains("only what is new")
+    }
+
     /// Whether the prompt that opened the phase names a file.
     pub(super) fn lists(&self, file: &str) -> bool {
         self.opening.contains(file)

@@ -4,23 +4,21 @@
 
 use reqwest::Url;
 
-/// How a remote model is written, for people.
-pub(super) const FORM: &str = "openai:MODEL@http://host:port/v1";
-/// Where a model is looked for when nothing else is said.
-const OPENAI: &str = "https://api.openai.com/v1";
+use super::Dialect;
 
 /// A model on a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Address {
+pub(in crate::llm) struct Address {
     /// The model's name there.
-    pub(super) model: String,
+    pub(in crate::llm) model: String,
     /// The server's base address, without a slash at its end: `http://host:port/v1`.
-    pub(super) base: Url,
+    pub(in crate::llm) base: Url,
 }
 
 impl Address {
     /// Reads what stands after `openai:`. `default` is the base address of a model that names none.
-    pub(super) fn parse(text: &str, default: Option<&str>) -> Result<Self, String> {
+    pub(in crate::llm) fn parse(text: &str, default: Option<&str>, dialect: &Dialect) -> Result<Self, String> {
+        let form = dialect.form;
         // A model's name may hold an `@` itself, and an address too: what begins with a scheme is the address.
         let at = ["@http://", "@https://"]
             .iter()
@@ -28,23 +26,26 @@ impl Address {
             .min();
         let (model, base) = match at {
             Some(at) => (&text[..at], &text[at + 1..]),
-            None => (text, default.filter(|base| !base.trim().is_empty()).unwrap_or(OPENAI)),
+            None => (
+                text,
+                default.filter(|base| !base.trim().is_empty()).unwrap_or(dialect.usual),
+            ),
         };
         let model = model.trim();
         if model.is_empty() || model.contains("://") {
-            return Err(format!("the model's name is missing; write {FORM}"));
+            return Err(format!("the model's name is missing; write {form}"));
         }
         if model.chars().any(char::is_control) {
-            return Err(format!("the model's name has control characters; write {FORM}"));
+            return Err(format!("the model's name has control characters; write {form}"));
         }
         Ok(Self {
             model: model.to_owned(),
-            base: base_url(base.trim())?,
+            base: base_url(base.trim(), dialect)?,
         })
     }
 
     /// The address of one of the server's functions, such as `chat/completions`.
-    pub(super) fn function(&self, path: &str) -> Url {
+    pub(in crate::llm) fn function(&self, path: &str) -> Url {
         with_path(
             &self.base,
             &format!("{}/{path}", self.base.path().trim_end_matches('/')),
@@ -52,7 +53,7 @@ impl Address {
     }
 
     /// The address of something that stands beside `/v1`, such as llama.cpp's `props`.
-    pub(super) fn beside(&self, path: &str) -> Url {
+    pub(in crate::llm) fn beside(&self, path: &str) -> Url {
         let base = self.base.path().trim_end_matches('/');
         let base = base.strip_suffix("/v1").unwrap_or(base);
         with_path(&self.base, &format!("{base}/{path}"))
@@ -65,17 +66,19 @@ fn with_path(base: &Url, path: &str) -> Url {
     url
 }
 
-fn base_url(text: &str) -> Result<Url, String> {
-    let wrong = |why: &str| format!("the server's address {why}; write {FORM}");
+fn base_url(text: &str, dialect: &Dialect) -> Result<Url, String> {
+    let form = dialect.form;
+    let wrong = |why: &str| format!("the server's address {why}; write {form}");
     let mut url = Url::parse(text).map_err(|error| wrong(&format!("cannot be read ({error})")))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(wrong("is neither http nor https"));
     }
     // Whatever stands in an address is recorded with the run.
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(wrong(
-            "holds a user name or password, which would end up in the record; put a key into OPENAI_API_KEY",
-        ));
+        return Err(wrong(&format!(
+            "holds a user name or password, which would end up in the record; put a key into {}",
+            dialect.keys()
+        )));
     }
     if url.query().is_some() || url.fragment().is_some() {
         return Err(wrong(
@@ -83,18 +86,23 @@ fn base_url(text: &str) -> Result<Url, String> {
         ));
     }
     let path = url.path().trim_end_matches('/').to_owned();
-    let path = path.strip_suffix("/chat/completions").unwrap_or(&path);
+    let path = path.strip_suffix(dialect.function).unwrap_or(&path);
     // A bare host means its ordinary place.
-    url.set_path(if path.is_empty() { "/v1" } else { path });
+    if path.is_empty() || (dialect.below_v1 && !path.ends_with("/v1")) {
+        url.set_path(&format!("{path}/v1"));
+    } else {
+        url.set_path(path);
+    }
     Ok(url)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::llm::{anthropic, openai};
 
     fn of(text: &str) -> (String, String) {
-        let address = Address::parse(text, None).unwrap();
+        let address = Address::parse(text, None, &openai::DIALECT).unwrap();
         (address.model.clone(), address.function("chat/completions").to_string())
     }
 
@@ -119,11 +127,11 @@ mod tests {
         for (text, model, url) in cases {
             assert_eq!(of(text), (model.to_owned(), url.to_owned()), "{text}");
         }
-        let address = Address::parse("m", Some("http://own:1/v1")).unwrap();
+        let address = Address::parse("m", Some("http://own:1/v1"), &openai::DIALECT).unwrap();
         assert_eq!(address.function("models").as_str(), "http://own:1/v1/models");
         assert_eq!(address.beside("props").as_str(), "http://own:1/props");
         assert_eq!(
-            Address::parse("m", Some(" ")).unwrap().base.as_str(),
+            Address::parse("m", Some(" "), &openai::DIALECT).unwrap().base.as_str(),
             "https://api.openai.com/v1"
         );
     }
@@ -138,9 +146,31 @@ mod tests {
             "m@http://user:secret@h/v1",
             "m@http://h/v1?key=secret",
         ] {
-            let error = Address::parse(text, None).unwrap_err();
-            assert!(error.contains(FORM) && !error.contains("secret"), "{text}: {error}");
+            let error = Address::parse(text, None, &openai::DIALECT).unwrap_err();
+            assert!(
+                error.contains(openai::DIALECT.form) && !error.contains("secret"),
+                "{text}: {error}"
+            );
         }
-        assert!(Address::parse("m", Some("ftp://h")).unwrap_err().contains("http"));
+        let error = Address::parse("m", Some("ftp://h"), &openai::DIALECT).unwrap_err();
+        assert!(error.contains("http"));
+    }
+
+    #[test]
+    fn each_dialect_has_its_ordinary_place() {
+        for (text, url) in [
+            ("m", "https://api.anthropic.com/v1/messages"),
+            ("m@http://h:1", "http://h:1/v1/messages"),
+            ("m@http://h/anthropic", "http://h/anthropic/v1/messages"),
+            ("m@http://h/v1/messages", "http://h/v1/messages"),
+        ] {
+            let address = Address::parse(text, None, &anthropic::DIALECT).unwrap();
+            assert_eq!(address.function("messages").as_str(), url, "{text}");
+        }
+        let error = Address::parse("m@http://user:secret@h", None, &anthropic::DIALECT).unwrap_err();
+        assert!(
+            error.contains("ANTHROPIC_API_KEY") && !error.contains("secret"),
+            "{error}"
+        );
     }
 }

@@ -4,13 +4,14 @@
 
 use std::time::{Duration, Instant};
 
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::{Client, Response, Url};
 use serde_json::Value;
 
-use super::address::{Address, FORM};
-use super::errors::{self, Failure, tidy};
-use super::options::{KEYS, Settings};
+use super::Dialect;
+use super::address::Address;
+use super::failure::{Failure, tidy};
+use super::options::Settings;
 use crate::llm::Secret;
 use crate::llm::{http, retry};
 
@@ -19,18 +20,20 @@ const LONGEST_ERROR: usize = 64 << 10;
 
 /// A server, and how to speak to it.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(in crate::llm) struct Line {
     client: Client,
     /// Where it is.
-    pub(super) address: Address,
+    pub(in crate::llm) address: Address,
     /// How long to wait for it.
-    pub(super) settings: Settings,
+    pub(in crate::llm) settings: Settings,
+    /// How it is spoken to.
+    pub(in crate::llm) dialect: &'static Dialect,
     headers: HeaderMap,
 }
 
 /// The time limits of one try.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
+pub(in crate::llm) struct Limits {
     began: Instant,
     first: Duration,
     between: Duration,
@@ -39,7 +42,7 @@ pub(super) struct Limits {
 
 impl Limits {
     /// Those of a call that begins now.
-    pub(super) fn of(settings: &Settings) -> Self {
+    pub(in crate::llm) fn of(settings: &Settings) -> Self {
         Self {
             began: Instant::now(),
             first: settings.first_byte,
@@ -49,7 +52,7 @@ impl Limits {
     }
 
     /// The same for all parts.
-    pub(super) fn short(time: Duration) -> Self {
+    pub(in crate::llm) fn short(time: Duration) -> Self {
         Self {
             began: Instant::now(),
             first: time,
@@ -85,17 +88,21 @@ fn seconds(time: Duration) -> String {
 
 impl Line {
     /// Makes ready to speak to a server.
-    pub(super) fn new(address: Address, settings: Settings) -> Result<Self, String> {
+    pub(in crate::llm) fn new(address: Address, settings: Settings, dialect: &'static Dialect) -> Result<Self, String> {
         let mut headers = HeaderMap::new();
         if let Some(key) = &settings.key {
-            let mut value = HeaderValue::from_str(&format!("Bearer {}", key.reveal())).map_err(|_| {
+            let (name, before) = dialect.key_header;
+            let mut value = HeaderValue::from_str(&format!("{before}{}", key.reveal())).map_err(|_| {
                 format!(
                     "the key in {} has characters that no key has; set it again",
-                    KEYS.join(" or ")
+                    dialect.keys()
                 )
             })?;
             value.set_sensitive(true);
-            headers.insert(AUTHORIZATION, value);
+            headers.insert(HeaderName::from_static(name), value);
+        }
+        for (name, value) in dialect.headers {
+            headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
         }
         let client = http::client(&address.base, settings.connect)
             .build()
@@ -104,23 +111,24 @@ impl Line {
             client,
             address,
             settings,
+            dialect,
             headers,
         })
     }
 
     /// The key, to keep it out of messages.
-    pub(super) fn key(&self) -> Option<&Secret> {
+    pub(in crate::llm) fn key(&self) -> Option<&Secret> {
         self.settings.key.as_ref()
     }
 
     /// Asks for something; gives what a success gave.
-    pub(super) async fn get(&self, url: Url, limits: Limits) -> Result<Incoming, Failure> {
+    pub(in crate::llm) async fn get(&self, url: Url, limits: Limits) -> Result<Incoming, Failure> {
         let request = self.client.get(url).headers(self.headers.clone());
         self.send(request, limits).await
     }
 
     /// Sends a body; gives what a success gave.
-    pub(super) async fn post(&self, url: Url, body: &Value, limits: Limits) -> Result<Incoming, Failure> {
+    pub(in crate::llm) async fn post(&self, url: Url, body: &Value, limits: Limits) -> Result<Incoming, Failure> {
         let request = self
             .client
             .post(url)
@@ -162,7 +170,7 @@ impl Line {
         // What there is of the error is worth more than why the rest of it did not come.
         let (body, _) = incoming.read_most(LONGEST_ERROR).await;
         let body = String::from_utf8_lossy(&body);
-        Err(errors::refusal(status.as_u16(), &body, wait, self.key()))
+        Err((self.dialect.refusal)(status.as_u16(), &body, wait, self.key()))
     }
 
     /// A redirect is not followed: a key must only go where it was meant to go.
@@ -177,16 +185,17 @@ impl Line {
             tidy(url.as_str(), self.key())
         });
         Failure::lasting(format!(
-            "it sends elsewhere (HTTP {}{}), which is not followed because of the key; give the right address: {FORM}",
+            "it sends elsewhere (HTTP {}{}), which is not followed because of the key; give the right address: {}",
             response.status().as_u16(),
             to.map_or_else(String::new, |to| format!(" to {to}")),
+            self.dialect.form,
         ))
     }
 }
 
 /// A body as it comes.
 #[derive(Debug)]
-pub(super) struct Incoming {
+pub(in crate::llm) struct Incoming {
     response: Response,
     limits: Limits,
     something_came: bool,
@@ -194,7 +203,7 @@ pub(super) struct Incoming {
 
 impl Incoming {
     /// The value of a header.
-    pub(super) fn header(&self, name: &str) -> &str {
+    pub(in crate::llm) fn header(&self, name: &str) -> &str {
         self.response
             .headers()
             .get(name)
@@ -203,7 +212,7 @@ impl Incoming {
     }
 
     /// The next bytes; `None` at the end.
-    pub(super) async fn chunk(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+    pub(in crate::llm) async fn chunk(&mut self) -> Result<Option<Vec<u8>>, Failure> {
         let (time, words) = self.limits.next(self.something_came);
         match tokio::time::timeout(time, self.response.chunk()).await {
             Err(_) => Err(Failure::passing(words)),
@@ -217,7 +226,7 @@ impl Incoming {
     }
 
     /// The whole body.
-    pub(super) async fn read(&mut self, most: usize) -> Result<Vec<u8>, Failure> {
+    pub(in crate::llm) async fn read(&mut self, most: usize) -> Result<Vec<u8>, Failure> {
         match self.read_most(most).await {
             (_, Some(failure)) => Err(failure),
             (body, None) => Ok(body),

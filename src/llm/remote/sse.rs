@@ -3,24 +3,24 @@
 //! Owns lines and events (the WHATWG's HTML standard, "Interpreting an event stream"). Must not know what they say.
 
 /// Bytes an event may have; a longer one is no answer of a chat server.
-pub(super) const LONGEST_EVENT: usize = 4 << 20;
+pub(in crate::llm) const LONGEST_EVENT: usize = 4 << 20;
 
 /// An event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct SseEvent {
+pub(in crate::llm) struct SseEvent {
     /// Its data, the lines joined with line ends.
-    pub(super) data: String,
+    pub(in crate::llm) data: String,
     /// It came in a field `error`, as old llama.cpp servers send it, or as an event of that name.
-    pub(super) is_error: bool,
+    pub(in crate::llm) is_error: bool,
 }
 
 /// An event had no end within [`LONGEST_EVENT`] bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TooLong;
+pub(in crate::llm) struct TooLong;
 
 /// Takes bytes, gives events.
 #[derive(Debug, Default)]
-pub(super) struct SseParser {
+pub(in crate::llm) struct SseParser {
     line: Vec<u8>,
     data: String,
     has_data: bool,
@@ -32,7 +32,7 @@ pub(super) struct SseParser {
 
 impl SseParser {
     /// Adds bytes; gives the events that ended in them.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, TooLong> {
+    pub(in crate::llm) fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, TooLong> {
         let mut events = Vec::new();
         for &byte in bytes {
             let follows_return = std::mem::replace(&mut self.after_return, byte == b'\r');
@@ -49,7 +49,7 @@ impl SseParser {
     }
 
     /// The stream is over: gives the event that was not ended by an empty line, if any.
-    pub(super) fn finish(&mut self) -> Option<SseEvent> {
+    pub(in crate::llm) fn finish(&mut self) -> Option<SseEvent> {
         let last = self.end_line();
         last.or_else(|| self.dispatch())
     }

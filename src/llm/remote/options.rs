@@ -4,19 +4,15 @@
 
 use std::time::Duration;
 
+use super::Dialect;
 use crate::config::ServerSettings;
 use crate::llm::Secret;
-
-/// Variables that hold the key; the first that is set counts.
-pub(super) const KEYS: [&str; 2] = ["AUTOMEM_OPENAI_API_KEY", "OPENAI_API_KEY"];
-/// The variable that holds the base address of models given without one.
-pub(super) const BASE: &str = "OPENAI_BASE_URL";
 
 /// How remote models are spoken to. What is `None` has a default; `[server]` of `config.toml` and its
 /// variables set most of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RemoteOptions {
-    /// The key, in place of `AUTOMEM_OPENAI_API_KEY` or `OPENAI_API_KEY`.
+    /// The key, in place of the one in the environment (`OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, each also with `AUTOMEM_` before it).
     pub key: Option<Secret>,
     /// Time to connect; 10 seconds.
     pub connect: Option<Duration>,
@@ -36,24 +32,30 @@ pub struct RemoteOptions {
 
 /// The same, settled.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Settings {
-    pub(super) key: Option<Secret>,
-    pub(super) connect: Duration,
-    pub(super) first_byte: Duration,
-    pub(super) between: Duration,
-    pub(super) whole: Duration,
-    pub(super) retries: u32,
-    pub(super) backoff: Duration,
-    pub(super) patience: Duration,
+pub(in crate::llm) struct Settings {
+    pub(in crate::llm) key: Option<Secret>,
+    pub(in crate::llm) connect: Duration,
+    pub(in crate::llm) first_byte: Duration,
+    pub(in crate::llm) between: Duration,
+    pub(in crate::llm) whole: Duration,
+    pub(in crate::llm) retries: u32,
+    pub(in crate::llm) backoff: Duration,
+    pub(in crate::llm) patience: Duration,
 }
 
 impl Settings {
     /// Settles what the options leave open. `variable` reads the environment.
-    pub(super) fn settle(options: &RemoteOptions, variable: &dyn Fn(&str) -> Option<String>) -> Self {
+    pub(in crate::llm) fn settle(
+        options: &RemoteOptions,
+        dialect: &Dialect,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Self {
         let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
         let seconds = |given: Option<Duration>, default: u64| given.unwrap_or(Duration::from_secs(default));
         let from_environment = || {
-            KEYS.iter()
+            dialect
+                .keys
+                .iter()
                 .find_map(|name| set(name))
                 .map(|key| Secret::new(key.trim()))
         };
@@ -87,7 +89,7 @@ mod tests {
     use super::*;
 
     fn settle(options: &RemoteOptions, set: &[(&str, &str)]) -> Settings {
-        Settings::settle(options, &|name| {
+        Settings::settle(options, &crate::llm::openai::DIALECT, &|name| {
             set.iter()
                 .find(|(key, _)| *key == name)
                 .map(|(_, value)| (*value).to_owned())

@@ -1,0 +1,253 @@
+//! `automem optimize`: improves a scaffold in rounds of evaluation, revision, decision and gate.
+
+mod list;
+mod told;
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+use clap::{Subcommand, ValueEnum};
+
+use super::output;
+use super::plan::ModelArgs;
+use crate::agent;
+use crate::config::{Settings, Workspace};
+use crate::evolve::session::{Log, META_TOKENS, Policy, Session, SessionError, Setup};
+use crate::evolve::{Reviser, ReviserError, ReviserOptions, open_reviser};
+use crate::jobs::Cancel;
+use crate::scaffold::{Scaffold, line_of};
+use crate::types::Seeds;
+
+/// Improve a scaffold: its episodes are examined, revisions are proposed, decided on, and played against it on the
+/// same seeds; what is better becomes the next version. Nothing is applied without a decision.
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+    /// The world [default: run.env of config.toml, crafter]
+    #[arg(long)]
+    env: Option<String>,
+    /// Name of the scaffold to begin with [default: run.scaffold, crafter-v0]
+    #[arg(long)]
+    scaffold: Option<String>,
+    /// The gate's seeds, an episode each
+    #[arg(long, default_value = "42..51")]
+    seeds: Seeds,
+    /// Promotions at most
+    #[arg(long, default_value_t = 5, value_name = "N")]
+    iterations: u32,
+    /// Who writes revisions: rules (a program), anthropic:MODEL, openai:URL,MODEL, command:'COMMAND LINE' or
+    /// recorded:FILE
+    #[arg(long, default_value = "rules", value_name = "SPEC")]
+    meta: String,
+    /// Tokens a meta-LLM may use for one revision [default: meta.token_budget]
+    #[arg(long, value_name = "N")]
+    meta_tokens: Option<u64>,
+    /// Who plays; as for `automem run` [default: run.model, scripted]
+    #[arg(long)]
+    model: Option<String>,
+    /// Steps an episode may take [default: run.max_steps, 300]
+    #[arg(long)]
+    max_steps: Option<u32>,
+    /// Episodes played at once [default: run.workers, 1]
+    #[arg(long)]
+    workers: Option<u32>,
+    /// Seed of the model's draws
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    sampling_seed: u64,
+    /// Decide in a person's place: every part alike. It is recorded with each decision
+    #[arg(long)]
+    policy: Option<PolicyWord>,
+    /// Name under which promoted revisions are kept [default: the scaffold's own when it is in the workspace, else
+    /// NAME-auto]
+    #[arg(long, value_name = "NAME")]
+    line: Option<String>,
+    /// Go on with an optimization that was interrupted; the newest without a name
+    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["env", "scaffold", "line"])]
+    resume: Option<String>,
+    #[command(flatten)]
+    model_options: ModelArgs,
+    /// Print what happens as JSON lines
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum PolicyWord {
+    /// Accept every part
+    Accept,
+    /// Reject every part
+    Reject,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// List optimizations and where they stand
+    List {
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what happened in an optimization
+    Show {
+        /// Which
+        name: String,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show the ledger: one row a gate
+    Ledger {
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Runs the verb.
+pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let workspace = Workspace::find()?;
+    match &args.verb {
+        Some(Verb::List { json }) => return list::list(&workspace, *json),
+        Some(Verb::Show { name, json }) => return list::show(&workspace, name, *json),
+        Some(Verb::Ledger { json }) => return list::ledger(&workspace, *json),
+        None => {}
+    }
+    let settings = Settings::load(&workspace)?.settings;
+    let cancel = cancel_on_signals()?;
+    let session = match &args.resume {
+        Some(name) => resume(name, &args, &workspace, &settings, &cancel),
+        None => begin(&args, &workspace, &settings, &cancel),
+    };
+    match session {
+        Ok(session) => follow(session, args.json),
+        Err(error) => match error.downcast_ref::<SessionError>() {
+            Some(SessionError::Setup { .. }) => {
+                output::print_error(&error);
+                Ok(ExitCode::from(2))
+            }
+            _ => Err(error),
+        },
+    }
+}
+
+fn begin(args: &Args, workspace: &Workspace, settings: &Settings, cancel: &Cancel) -> anyhow::Result<Session> {
+    let run = &settings.run;
+    let scaffold = args.scaffold.clone().unwrap_or_else(|| run.scaffold.clone());
+    // By its own name: that is what the line and the log know it by.
+    let scaffold = Scaffold::named(&scaffold, workspace)?.manifest().name.clone();
+    let setup = Setup {
+        env: args.env.clone().unwrap_or_else(|| run.env.clone()),
+        line: args.line.clone().unwrap_or_else(|| line_of(&scaffold, workspace)),
+        scaffold,
+        seeds: args.seeds.0.clone(),
+        max_steps: args.max_steps.unwrap_or(run.max_steps),
+        workers: args.workers.unwrap_or(run.workers),
+        iterations: args.iterations,
+        meta: args.meta.clone(),
+        meta_tokens: args.meta_tokens.unwrap_or(settings.meta.token_budget),
+        model: args.model.clone().unwrap_or_else(|| run.model.clone()),
+        threads: args.model_options.threads.or(run.threads),
+        context: args.model_options.context.or(run.context),
+        sampling_seed: args.sampling_seed,
+        policy: args.policy.map(|policy| match policy {
+            PolicyWord::Accept => Policy::Accept,
+            PolicyWord::Reject => Policy::Reject,
+        }),
+    };
+    setup.check(workspace)?;
+    let reviser = open(&setup, workspace, settings)?;
+    let model = model(&setup, workspace, settings)?;
+    Ok(Session::begin(workspace, &setup, model, reviser, cancel.clone())?)
+}
+
+fn resume(
+    name: &str,
+    args: &Args,
+    workspace: &Workspace,
+    settings: &Settings,
+    cancel: &Cancel,
+) -> anyhow::Result<Session> {
+    let log = Log::open(workspace)?;
+    let listed = if name.is_empty() {
+        let open = log.list()?.into_iter().find(|listed| !listed.state.is_over());
+        let Some(open) = open else {
+            bail!("no optimization is unfinished; `automem optimize list` shows them all");
+        };
+        open
+    } else {
+        log.one(name)?
+    };
+    let setup = listed.state.setup;
+    if args.policy.is_some() {
+        bail!(
+            "{} was begun {}; the policy of an optimization is set when it begins",
+            listed.name,
+            setup.policy.map_or_else(
+                || "without a policy".to_owned(),
+                |policy| format!("with the policy {}", policy.word())
+            )
+        );
+    }
+    let reviser = open(&setup, workspace, settings)?;
+    let model = model(&setup, workspace, settings)?;
+    Ok(Session::resume(
+        workspace,
+        &listed.name,
+        model,
+        reviser,
+        cancel.clone(),
+    )?)
+}
+
+fn open(setup: &Setup, workspace: &Workspace, settings: &Settings) -> Result<Box<dyn Reviser>, ReviserError> {
+    open_reviser(&setup.meta, &ReviserOptions::of(workspace, settings))
+}
+
+fn model(
+    setup: &Setup,
+    workspace: &Workspace,
+    settings: &Settings,
+) -> anyhow::Result<std::sync::Arc<dyn crate::llm::ChatModel>> {
+    let options = ModelArgs {
+        threads: setup.threads,
+        context: setup.context,
+    };
+    let options = options.options(workspace, settings, setup.workers, false);
+    Ok(agent::open_model(&setup.model, &setup.env, &options)?)
+}
+
+/// Tells what happens until it is over, interrupted, or fails.
+fn follow(mut session: Session, json: bool) -> anyhow::Result<ExitCode> {
+    let name = session.name().to_owned();
+    let mut teller = told::Teller::new(json);
+    let done = session.run(&mut |news| teller.tell(&news));
+    teller.end();
+    match done {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(error) if error.is_cancelled() => {
+            eprintln!("{name} is interrupted; go on with: automem optimize --resume {name}");
+            Ok(ExitCode::from(130))
+        }
+        Err(error) => {
+            output::print_error(&error.into());
+            eprintln!("what {name} has reached is kept; go on with: automem optimize --resume {name}");
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
+
+/// A flag that Ctrl-C and SIGTERM set; the second time the process leaves at once.
+fn cancel_on_signals() -> anyhow::Result<Cancel> {
+    use anyhow::Context as _;
+
+    let cancel = Cancel::new();
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        // This one first: it sees the flag as it was before.
+        signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, cancel.flag())
+            .and_then(|_| signal_hook::flag::register(signal, cancel.flag()))
+            .context("Ctrl-C cannot be listened to")?;
+    }
+    Ok(cancel)
+}

@@ -1,0 +1,238 @@
+//! Sees a proposal through: decisions, check, gate, ledger, promotion.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::attend::{Step, step_for};
+use super::driver::{HAND, Session};
+use super::error::SessionError;
+use super::news::News;
+use super::outcome::outcome;
+use super::state::{Ending, Event, Policy};
+use crate::evolve::gate::{self, Side};
+use crate::evolve::ledger::{Head, Ledger, Row};
+use crate::review::{
+    Desk, Dossier, GateReport, Pair, ProposalId, Reason, ReviewError, Score, State, Verdict, What, check_result,
+};
+use crate::scaffold::{Scaffold, digest_of};
+
+/// How often the desk is looked at while a person is waited for.
+const POLL: Duration = Duration::from_secs(1);
+/// How often the cancel flag is looked at meanwhile.
+const LOOK: Duration = Duration::from_millis(100);
+
+impl Session {
+    /// Sees a proposal through until it is clear what becomes of it.
+    pub(super) fn attend(&mut self, id: &ProposalId, news: &mut dyn FnMut(News)) -> Result<(), SessionError> {
+        let mut told = None;
+        loop {
+            if self.cancel.is_cancelled() {
+                return Err(SessionError::Cancelled);
+            }
+            let dossier = self.desk.dossier(id)?;
+            let policy = self.state.setup.policy;
+            let done = match step_for(&dossier.standing, policy.is_some()) {
+                Step::Wait => {
+                    if told != Some(dossier.standing.seq) {
+                        told = Some(dossier.standing.seq);
+                        news(News::Waiting {
+                            proposal: id.clone(),
+                            parts: dossier.standing.waiting(),
+                        });
+                    }
+                    self.sleep();
+                    // A desk that is opened settles what a killed process left half applied.
+                    if dossier.standing.state == State::Applying {
+                        self.desk = Desk::open(&self.workspace)?;
+                    }
+                    Ok(())
+                }
+                Step::Decide => self.decide(&dossier, policy, news),
+                Step::Check => self.check(&dossier),
+                Step::Gate => self.gate(&dossier, news),
+                Step::Promote => self.promote(&dossier),
+                Step::Settle(ending) => return self.settle(&dossier, ending, news),
+            };
+            match done {
+                // Somebody wrote at the same time: it is looked at again.
+                Err(SessionError::Review(ReviewError::Meanwhile { .. })) => {}
+                other => other?,
+            }
+        }
+    }
+
+    fn sleep(&self) {
+        let mut slept = Duration::ZERO;
+        while slept < POLL && !self.cancel.is_cancelled() {
+            std::thread::sleep(LOOK);
+            slept += LOOK;
+        }
+    }
+
+    fn decide(
+        &mut self,
+        dossier: &Dossier,
+        policy: Option<Policy>,
+        news: &mut dyn FnMut(News),
+    ) -> Result<(), SessionError> {
+        let Some(policy) = policy else { return Ok(()) };
+        let id = &dossier.proposal.id;
+        let mut seen = dossier.standing.seq;
+        for slot in dossier.standing.parts.iter().filter(|slot| slot.decision.is_none()) {
+            let what = What::Decided {
+                part: slot.part.id.clone(),
+                digest: slot.part.digest,
+                verdict: match policy {
+                    Policy::Accept => Verdict::Accept,
+                    Policy::Reject => Verdict::Reject { reason: Reason::Other },
+                },
+                comment: String::new(),
+                policy: Some(policy.word().to_owned()),
+            };
+            seen = self.desk.append(id, seen, HAND, what)?.seq;
+        }
+        let dossier = self.desk.dossier(id)?;
+        let result = digest_of(&dossier.standing.files(dossier.revision()));
+        self.desk.append(id, seen, HAND, What::Committed { result })?;
+        news(News::Decided {
+            proposal: id.clone(),
+            policy,
+        });
+        Ok(())
+    }
+
+    fn check(&mut self, dossier: &Dossier) -> Result<(), SessionError> {
+        let files = dossier.standing.files(dossier.revision());
+        let problems = check_result(&files)?;
+        let what = What::Checked {
+            result: digest_of(&files),
+            problems,
+        };
+        self.desk
+            .append(&dossier.proposal.id, dossier.standing.seq, HAND, what)?;
+        Ok(())
+    }
+
+    fn gate(&mut self, dossier: &Dossier, news: &mut dyn FnMut(News)) -> Result<(), SessionError> {
+        let id = &dossier.proposal.id;
+        let files = dossier.standing.files(dossier.revision());
+        let result = digest_of(&files);
+        let scaffold = Scaffold::from_files(files)?;
+        let out = self.runs(&format!("i{}-{id}-{}", self.state.iteration, result.short()));
+        if dossier.standing.state != State::Gating {
+            let what = What::GateStarted {
+                result,
+                run: out.display().to_string(),
+            };
+            self.desk.append(id, dossier.standing.seq, HAND, what)?;
+        }
+        let played = self.play(scaffold, out, news);
+        let seen = self.desk.dossier(id)?.standing.seq;
+        let what = match played {
+            Ok(report) => {
+                news(News::Gated {
+                    proposal: id.clone(),
+                    report: Box::new(report.clone()),
+                });
+                What::Gated {
+                    report: Box::new(report),
+                }
+            }
+            Err(error) => {
+                let why = if error.is_cancelled() {
+                    format!("interrupted; `automem optimize --resume {}` goes on", self.name)
+                } else {
+                    error.to_string()
+                };
+                self.desk.append(id, seen, HAND, What::GateStopped { why })?;
+                return Err(error);
+            }
+        };
+        self.desk.append(id, seen, HAND, what)?;
+        Ok(())
+    }
+
+    fn play(
+        &mut self,
+        scaffold: Scaffold,
+        out: PathBuf,
+        news: &mut dyn FnMut(News),
+    ) -> Result<GateReport, SessionError> {
+        let parent = self.parent()?;
+        let seeds = self.state.setup.seeds.clone();
+        let parent_plan = self.plan(self.parent_scaffold(&parent)?, PathBuf::from(&parent.run));
+        let mut tell = |gate| news(News::Gate { gate });
+        // It is there: this reads it.
+        let before = gate::evaluate(&parent_plan, Side::Parent, &|_| true, &self.cancel, &mut tell)?;
+        let pairs = |scores: &[Option<Score>]| -> Vec<Pair> {
+            seeds
+                .iter()
+                .zip(&before.scores)
+                .zip(scores)
+                .map(|((seed, parent), revision)| Pair {
+                    seed: *seed,
+                    parent: *parent,
+                    revision: *revision,
+                })
+                .collect()
+        };
+        let goes_on = |scores: &[Option<Score>]| gate::can_still_win(&pairs(scores));
+        let plan = self.plan(scaffold, out);
+        let after = gate::evaluate(&plan, Side::Revision, &goes_on, &self.cancel, &mut tell)?;
+        Ok(gate::report(
+            pairs(&after.scores),
+            parent.run,
+            after.run.display().to_string(),
+            parent.reused,
+        ))
+    }
+
+    /// The gate's row is written before anything follows from it.
+    fn record(&self, dossier: &Dossier) -> Result<(), SessionError> {
+        let (Some(report), Some(result)) = (&dossier.standing.gate, dossier.standing.result) else {
+            return Ok(());
+        };
+        let Some(origin) = &dossier.proposal.draft.origin else {
+            return Ok(());
+        };
+        let revision = dossier.revision();
+        let usage = self.state.usage;
+        let head = Head {
+            origin,
+            proposal: &dossier.proposal.id,
+            parent: (&revision.parent, revision.parent_digest),
+            revision: (&revision.line, result),
+            cost: (usage.prompt + usage.completion, usage.dollars),
+        };
+        Ok(Ledger::of(&self.workspace).add(&Row::of(&head, report))?)
+    }
+
+    fn promote(&mut self, dossier: &Dossier) -> Result<(), SessionError> {
+        self.record(dossier)?;
+        let policy = self.state.setup.policy.map(|policy| policy.word().to_owned());
+        match self.desk.promote(&dossier.proposal.id, HAND, "", policy) {
+            // Its state changed since it was read: it is looked at again.
+            Err(ReviewError::NotNow { .. }) => {
+                self.sleep();
+                Ok(())
+            }
+            other => Ok(other.map(|_| ())?),
+        }
+    }
+
+    fn settle(&mut self, dossier: &Dossier, ending: Ending, news: &mut dyn FnMut(News)) -> Result<(), SessionError> {
+        self.record(dossier)?;
+        let outcome = outcome(&dossier.standing, ending);
+        let proposal = dossier.proposal.id.clone();
+        news(News::Settled {
+            proposal: proposal.clone(),
+            ending,
+            outcome: outcome.clone(),
+        });
+        self.note(Event::Settled {
+            proposal,
+            ending,
+            outcome,
+        })
+    }
+}

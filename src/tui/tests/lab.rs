@@ -1,0 +1,319 @@
+//! Lab: what it shows at both sizes, where its numbers lead, the dialog, the optimization under way.
+
+use std::path::PathBuf;
+
+use super::*;
+use crate::evolve::gate::report;
+use crate::review::{Pair, Score, State as Stage};
+use crate::scaffold::{Lineage, Node, RunScore, Source};
+use crate::tui::data::LabNews;
+use crate::tui::effects::LabAsk;
+use crate::tui::lab::{GateRow, LabData, LabPane, Optimized, Suggested};
+use crate::types::Digest;
+
+fn node(line: &str, version: &str, depth: usize, scores: &[f64]) -> Node {
+    let digest = Digest::of(format!("{line} {version}"));
+    Node {
+        line: line.into(),
+        digest,
+        version: version.into(),
+        parent_name: (depth > 0).then(|| "crafter-v0".to_owned()),
+        parent: None,
+        head: true,
+        source: Some(Source::Shipped),
+        note: String::new(),
+        kept: None,
+        method: "Five append-only text files, one a topic.".into(),
+        runs: vec![RunScore {
+            path: PathBuf::from(format!("/runs/{line}-{version}.db")),
+            id: format!("{line}-{version}"),
+            progression: scores.to_vec(),
+        }],
+        depth,
+    }
+}
+
+fn pairs(parent: &[f64], revision: &[f64]) -> Vec<Pair> {
+    let score = |progression: &f64| Score {
+        progression: *progression,
+        total_reward: 3.0,
+        steps: 900,
+        tokens: 120_000,
+        seconds: 61.0,
+    };
+    let both = parent.iter().zip(revision).zip(42..);
+    both.map(|((parent, revision), seed)| Pair {
+        seed,
+        parent: Some(score(parent)),
+        revision: Some(score(revision)),
+    })
+    .collect()
+}
+
+fn suggested(id: &str, title: &str, stage: Stage, revision: &[f64]) -> Suggested {
+    let gate = (!revision.is_empty()).then(|| {
+        let pairs = pairs(&[0.31, 0.36, 0.27, 0.40], revision);
+        report(pairs, "/runs/parent.db".into(), format!("/runs/{id}.db"), true)
+    });
+    Suggested {
+        id: id.into(),
+        title: title.into(),
+        author: "rules".into(),
+        line: "crafter-v0-auto".into(),
+        parent: Digest::of("crafter-v0 0.1.0"),
+        result: None,
+        stage,
+        waits: stage == Stage::Pending,
+        why: String::new(),
+        gate,
+    }
+}
+
+fn data() -> LabData {
+    let mut auto = node("crafter-v0-auto", "0.2.0", 1, &[0.41, 0.45, 0.36, 0.50]);
+    auto.source = Some(Source::Workspace("/home/ada/.automem/scaffolds/crafter-v0-auto".into()));
+    auto.note = "p1".into();
+    let mut promoted = suggested(
+        "p1",
+        "One line a place in map_notes.txt",
+        Stage::Promoted,
+        &[0.41, 0.45, 0.36, 0.50],
+    );
+    promoted.result = Some(auto.digest);
+    let mut other = node("crafter-v1", "0.1.0", 1, &[]);
+    other.runs.clear();
+    LabData {
+        lineage: Lineage {
+            nodes: vec![node("crafter-v0", "0.1.0", 0, &[0.31, 0.36, 0.27, 0.40]), auto, other],
+            broken: Vec::new(),
+        },
+        proposals: vec![
+            suggested("p3", "Prune the survival log", Stage::Pending, &[]),
+            suggested("p2", "Write less in LOG", Stage::Discarded, &[0.31, 0.30, 0.27, 0.41]),
+            promoted,
+        ],
+        ledger: vec![GateRow {
+            proposal: "p1".into(),
+            time: "2026-11-29T20:37:00Z".into(),
+            optimization: "crafter-v0-1".into(),
+            iteration: 1,
+            attempt: 1,
+            reviser_tokens: 81_200,
+            dollars: Some(0.41),
+        }],
+        optimizations: vec![
+            Optimized {
+                name: "crafter-v0-2".into(),
+                touched: "2026-11-29T21:00:00Z".into(),
+                word: "seeing to p3".into(),
+                proposal: Some("p3".into()),
+                over: false,
+                iteration: (1, 5),
+                attempt: 1,
+                scaffold: "crafter-v0".into(),
+                line: "crafter-v0-auto".into(),
+                seeds: 4,
+                meta: "rules".into(),
+                model: "scripted".into(),
+                run: Some("/runs/parent.db".into()),
+                promoted: 0,
+                tokens: 0,
+                dollars: None,
+            },
+            Optimized {
+                name: "crafter-v0-1".into(),
+                touched: "2026-11-29T20:37:00Z".into(),
+                word: "over: 1 iterations are done".into(),
+                proposal: None,
+                over: true,
+                iteration: (1, 1),
+                attempt: 2,
+                scaffold: "crafter-v0".into(),
+                line: "crafter-v0-auto".into(),
+                seeds: 4,
+                meta: "anthropic:claude".into(),
+                model: "scripted".into(),
+                run: Some("/runs/parent.db".into()),
+                promoted: 1,
+                tokens: 81_200,
+                dollars: Some(0.41),
+            },
+        ],
+        episodes: [("/runs/p2.db".to_owned(), vec![(42, EpisodeNo(0)), (43, EpisodeNo(1))])].into(),
+        faults: Vec::new(),
+    }
+}
+
+fn told(state: &mut State, news: LabNews) {
+    update(state, Event::Data(Data::Lab(news)));
+    settle(state);
+}
+
+fn lab(size: (u16, u16), data: LabData) -> State {
+    let mut state = testing::listing(size, testing::entries());
+    let effects = press(&mut state, "5");
+    assert_eq!(effects, [Effect::Lab(LabAsk::Load)]);
+    assert_eq!(state.screen, Screen::Lab);
+    told(&mut state, LabNews::Loaded(Box::new(data)));
+    state
+}
+
+/// Lab before anything was played or optimized.
+fn fresh() -> LabData {
+    let mut data = data();
+    data.proposals.clear();
+    data.ledger.clear();
+    data.optimizations.clear();
+    data.lineage.nodes.retain(|node| node.line != "crafter-v0-auto");
+    data.lineage.nodes.iter_mut().for_each(|node| node.runs.clear());
+    data
+}
+
+#[test]
+fn lab_at_80_by_24() {
+    let mut state = lab((80, 24), data());
+    insta::assert_snapshot!("lab_80x24_lineage", text(&state));
+    press(&mut state, "Tab");
+    insta::assert_snapshot!("lab_80x24_chart", text(&state));
+    press(&mut state, "Tab j l");
+    insta::assert_snapshot!("lab_80x24_gates", text(&state));
+    press(&mut state, "Tab");
+    insta::assert_snapshot!("lab_80x24_optimizations", text(&state));
+    press(&mut state, "n");
+    insta::assert_snapshot!("lab_80x24_dialog", text(&state));
+}
+
+#[test]
+fn lab_at_160_by_48() {
+    insta::assert_snapshot!("lab_160x48", text(&lab((160, 48), data())));
+}
+
+#[test]
+fn an_empty_lab_says_what_to_do() {
+    insta::assert_snapshot!("lab_fresh_160x48", text(&lab((160, 48), fresh())));
+    let mut state = lab((80, 24), fresh());
+    for keys in ["Tab", "Tab", "Tab"] {
+        press(&mut state, keys);
+        let screen = text(&state);
+        assert!(
+            screen.contains("automem run") || screen.contains("automem optimize"),
+            "{screen}"
+        );
+    }
+}
+
+#[test]
+fn numbers_lead_to_their_runs() {
+    let mut state = lab((80, 24), data());
+    let opened = |effects: Vec<Effect>| match effects.as_slice() {
+        [Effect::Open { path, episode, .. }] => (path.display().to_string(), episode.0),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        opened(press(&mut state, "Enter")),
+        ("/runs/crafter-v0-0.1.0.db".to_owned(), 0)
+    );
+    press(&mut state, "l j");
+    assert_eq!(
+        opened(press(&mut state, "Enter")),
+        ("/runs/crafter-v0-0.1.0.db".to_owned(), 0)
+    );
+    press(&mut state, "h");
+    assert_eq!(state.lab.scroll(LabPane::Lineage).selected, 0);
+    press(&mut state, "G");
+    assert!(press(&mut state, "Enter").is_empty());
+    assert!(text(&state).contains("no run was played with exactly these files"));
+    press(&mut state, "Tab G");
+    assert_eq!(opened(press(&mut state, "Enter")).0, "/runs/crafter-v0-auto-0.2.0.db");
+    // The newest gate shows its seeds; the second seed is the second episode of the revision's run.
+    press(&mut state, "Tab g j j");
+    assert_eq!(opened(press(&mut state, "Enter")), ("/runs/p2.db".to_owned(), 1));
+    assert_eq!(opened(press(&mut state, "p")).0, "/runs/parent.db");
+    press(&mut state, "h");
+    assert_eq!(state.lab.len(LabPane::Gates), 2);
+    // Without a gate selected its key is none.
+    press(&mut state, "Tab");
+    assert!(press(&mut state, "p").is_empty());
+}
+
+#[test]
+fn an_optimization_is_started_followed_and_stopped() {
+    let mut state = lab((80, 24), fresh());
+    press(&mut state, "n");
+    assert!(matches!(state.overlays.last(), Some(Overlay::Optimize(_))));
+    press(&mut state, "Down C-u");
+    write(&mut state, "7..x");
+    assert!(press(&mut state, "Enter").is_empty());
+    assert!(text(&state).contains("no seed"));
+    press(&mut state, "Backspace");
+    write(&mut state, "9");
+    let effects = press(&mut state, "Enter");
+    let [Effect::Lab(LabAsk::Start(request))] = effects.as_slice() else {
+        panic!("{effects:?}")
+    };
+    assert_eq!(
+        (request.scaffold.as_str(), request.seeds.as_str()),
+        ("crafter-v0", "7..9")
+    );
+    assert_eq!((state.overlays.len(), state.lab.pane), (0, LabPane::Optimizations));
+    told(&mut state, LabNews::Began("crafter-v0-1".into()));
+    let word = "playing the parent".to_owned();
+    told(
+        &mut state,
+        LabNews::Does {
+            word,
+            done: 1,
+            total: 3,
+        },
+    );
+    told(
+        &mut state,
+        LabNews::Told("the parent\u{1b}[31m's mean is 31.0 %".into()),
+    );
+    let screen = text(&state);
+    assert!(
+        screen.contains("playing the parent  1 of 3") && screen.contains("'s mean is 31.0 %"),
+        "{screen}"
+    );
+    assert!(!screen.contains('\u{1b}'));
+    // One at a time.
+    press(&mut state, "n");
+    assert!(state.overlays.is_empty() && text(&state).contains("one optimization at a time"));
+    // Leaving asks.
+    press(&mut state, "1 q");
+    assert!(
+        text(&state).contains("An optimization is under way"),
+        "{}",
+        text(&state)
+    );
+    press(&mut state, "n 5");
+    assert_eq!(press(&mut state, "x"), [Effect::Lab(LabAsk::Stop)]);
+    assert!(press(&mut state, "x").is_empty());
+    told(&mut state, LabNews::Ended(Ok("crafter-v0-1 is stopped".into())));
+    assert!(text(&state).contains("crafter-v0-1 is stopped") && state.lab.working.is_none());
+}
+
+#[test]
+fn one_that_is_not_over_can_be_resumed() {
+    let mut state = lab((80, 24), data());
+    press(&mut state, "S-Tab");
+    assert_eq!(
+        press(&mut state, "r"),
+        [Effect::Lab(LabAsk::Resume("crafter-v0-2".into()))]
+    );
+    told(&mut state, LabNews::Ended(Err("no server answers".into())));
+    assert!(text(&state).contains("no server answers"));
+    press(&mut state, "j");
+    assert!(press(&mut state, "r").is_empty(), "it is over");
+}
+
+#[test]
+fn what_cannot_be_read_is_named_and_the_rest_shows() {
+    let mut broken = data();
+    broken.faults.push("mine: scaffold.toml\u{7} is a folder".into());
+    let screen = text(&lab((80, 24), broken));
+    assert!(
+        screen.contains("not read: mine: scaffold.toml") && screen.contains("crafter-v0-auto"),
+        "{screen}"
+    );
+}
