@@ -189,6 +189,8 @@ pub(crate) enum Data {
         /// The files of the theme that shows had changed.
         reloaded: bool,
     },
+    /// News of Lab.
+    Lab(LabNews),
     /// All proposals.
     Proposals(Vec<Standing>),
     /// A proposal that was opened, or that goes on.
@@ -208,8 +210,6 @@ pub(crate) enum Data {
         /// Line by line.
         spans: Vec<Spans>,
     },
-    /// News of Lab.
-    Lab(LabNews),
     /// Something went well.
     Note(String),
     /// Something went wrong.

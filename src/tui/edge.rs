@@ -188,12 +188,12 @@ impl Edge {
                 let themes = Themes::of(&self.workspace);
                 jobs::spawn(&self.events, move |_| jobs::theme(&themes, &request));
             }
+            Effect::Lab(ask) => self.lab(ask),
             Effect::Review(ask) => {
                 // A thread that is gone has said why.
                 let _ = self.proposals.send(ask);
             }
             Effect::Colour(request) => self.colour(request),
-            Effect::Lab(ask) => self.lab(ask),
             Effect::Start(request) => self.start(request),
             Effect::Resume(path) => {
                 let (workspace, settings) = (self.workspace.clone(), self.settings.clone());
@@ -268,17 +268,6 @@ impl Edge {
         Left::Nothing
     }
 
-    /// Has colours found. The thread begins with the first wish.
-    fn colour(&mut self, request: ColourRequest) {
-        if self.colours.is_none() {
-            self.colours = coloring::spawn(self.events.clone()).ok();
-        }
-        if let Some(colours) = &self.colours {
-            // Without room the lines stay plain.
-            let _ = colours.try_send(request);
-        }
-    }
-
     fn lab(&mut self, ask: LabAsk) {
         let (workspace, settings) = (self.workspace.clone(), self.settings.clone());
         let job = match ask {
@@ -292,6 +281,17 @@ impl Edge {
         jobs::spawn(&self.events, move |events| {
             optimizing::work(&workspace, &settings, job, &cancel, events)
         });
+    }
+
+    /// Has colours found. The thread begins with the first wish.
+    fn colour(&mut self, request: ColourRequest) {
+        if self.colours.is_none() {
+            self.colours = coloring::spawn(self.events.clone()).ok();
+        }
+        if let Some(colours) = &self.colours {
+            // Without room the lines stay plain.
+            let _ = colours.try_send(request);
+        }
     }
 
     fn ask(&self, request: Request) {

@@ -115,12 +115,12 @@ pub(crate) enum Effect {
     Edit(EditRequest),
     /// Take the terminal back from the editor.
     TakeBack,
+    /// Something about scaffolds and optimizations.
+    Lab(LabAsk),
     /// Something about proposals.
     Review(Ask),
     /// Find the colours of some lines.
     Colour(ColourRequest),
-    /// Something about scaffolds and optimizations.
-    Lab(LabAsk),
     /// Start something new.
     Start(StartRequest),
     /// Go on with a run that was interrupted.

@@ -55,6 +55,10 @@ pub(crate) enum Place {
     TakeOver,
     /// The same, with arrows that walk.
     Walk,
+    /// Lab.
+    Lab,
+    /// The dialog that starts an optimization.
+    Optimize,
     /// The list of proposals.
     Review,
     /// An open proposal, whatever has the focus.
@@ -63,10 +67,6 @@ pub(crate) enum Place {
     Gate,
     /// A summary before something that counts.
     Seal,
-    /// Lab.
-    Lab,
-    /// The dialog that starts an optimization.
-    Optimize,
     /// A question.
     Confirm,
 }
@@ -94,12 +94,12 @@ impl Place {
             Self::Line => "Text",
             Self::TakeOver => "Take over",
             Self::Walk => "Walking",
+            Self::Lab => "Lab",
+            Self::Optimize => "New optimization",
             Self::Review => "Review",
             Self::Proposal => "Proposal",
             Self::Gate => "Gate",
             Self::Seal => "Summary",
-            Self::Lab => "Lab",
-            Self::Optimize => "New optimization",
             Self::Confirm => "Question",
         }
     }
@@ -120,10 +120,10 @@ pub(crate) enum Screen {
     Runs,
     /// One run, live or replayed.
     Watch,
-    /// Proposals and the decisions on them.
-    Review,
     /// Scaffolds, gates, optimizations.
     Lab,
+    /// Proposals and the decisions on them.
+    Review,
 }
 
 /// A kind of event on the timeline.
@@ -217,6 +217,10 @@ pub(crate) enum Action {
     EraseAll,
     Yes,
     No,
+    Optimize,
+    StopOptimization,
+    ResumeOptimization,
+    ParentRun,
     HunkBy(i32),
     AcceptHunk,
     RejectHunk,
@@ -233,10 +237,6 @@ pub(crate) enum Action {
     Discard,
     WhyNot,
     Beside,
-    Optimize,
-    StopOptimization,
-    ResumeOptimization,
-    ParentRun,
 }
 
 /// One row of the table.

@@ -71,25 +71,72 @@ impl ReviewPane {
     }
 }
 
-/// The parts of an open proposal.
+/// The parts of a screen of panes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ReviewLayout {
-    /// What stands over everything: how it stands.
+pub(crate) struct Panes<P> {
+    /// What stands over everything; empty where nothing does.
     pub(crate) banner: Rect,
     /// The line of tabs, where only one pane shows.
     pub(crate) tabs: Option<Rect>,
     /// The panes that show.
-    pub(crate) panes: Vec<(ReviewPane, Rect)>,
+    pub(crate) panes: Vec<(P, Rect)>,
 }
 
-impl ReviewLayout {
+/// The parts of Lab.
+pub(crate) type LabLayout = Panes<LabPane>;
+/// The parts of an open proposal.
+pub(crate) type ReviewLayout = Panes<ReviewPane>;
+
+impl<P: PartialEq> Panes<P> {
+    /// One pane under a line of tabs.
+    fn tabbed(banner: Rect, body: Rect, focus: P) -> Self {
+        let tabs = Rect {
+            height: body.height.min(1),
+            ..body
+        };
+        let pane = Rect {
+            y: body.y + tabs.height,
+            height: body.height.saturating_sub(1),
+            ..body
+        };
+        Self {
+            banner,
+            tabs: Some(tabs),
+            panes: vec![(focus, pane)],
+        }
+    }
+
     /// The inside of a pane; empty when it does not show.
-    pub(crate) fn inner(&self, pane: ReviewPane) -> Rect {
+    pub(crate) fn inner(&self, pane: P) -> Rect {
         match self.panes.iter().find(|(shown, _)| *shown == pane) {
             Some((_, area)) if self.tabs.is_none() => shrink(*area),
             Some((_, area)) => *area,
             None => Rect::default(),
         }
+    }
+}
+
+/// The parts of Lab for a terminal of the given size.
+pub(crate) fn lab(size: (u16, u16), focus: LabPane) -> LabLayout {
+    let body = frame(size).body;
+    if size.0 < FOUR || size.1 < GRID.1 {
+        return Panes::tabbed(Rect::default(), body, focus);
+    }
+    let left = body.width / 2;
+    let (upper, lower) = (body.height * 58 / 100, body.height * 40 / 100);
+    let part = |x: u16, width: u16, y: u16, height: u16| Rect::new(body.x + x, body.y + y, width, height);
+    Panes {
+        banner: Rect::default(),
+        tabs: None,
+        panes: vec![
+            (LabPane::Lineage, part(0, left, 0, upper)),
+            (LabPane::Optimizations, part(0, left, upper, body.height - upper)),
+            (LabPane::Chart, part(left, body.width - left, 0, lower)),
+            (
+                LabPane::Gates,
+                part(left, body.width - left, lower, body.height - lower),
+            ),
+        ],
     }
 }
 
@@ -106,25 +153,12 @@ pub(crate) fn review(size: (u16, u16), focus: ReviewPane) -> ReviewLayout {
         ..body
     };
     if size.0 < FOUR {
-        let tabs = Rect {
-            height: body.height.min(1),
-            ..body
-        };
-        let pane = Rect {
-            y: body.y + tabs.height,
-            height: body.height.saturating_sub(1),
-            ..body
-        };
-        return ReviewLayout {
-            banner,
-            tabs: Some(tabs),
-            panes: vec![(focus, pane)],
-        };
+        return Panes::tabbed(banner, body, focus);
     }
     let side = (body.width * 27 / 100).clamp(40, 60);
     let (hunks, gate) = (body.height * 30 / 100, body.height * 34 / 100);
     let part = |x: u16, width: u16, y: u16, height: u16| Rect::new(body.x + x, body.y + y, width, height);
-    ReviewLayout {
+    Panes {
         banner,
         tabs: None,
         panes: vec![
@@ -132,61 +166,6 @@ pub(crate) fn review(size: (u16, u16), focus: ReviewPane) -> ReviewLayout {
             (ReviewPane::Hunks, part(0, side, 0, hunks)),
             (ReviewPane::Why, part(0, side, hunks, body.height - hunks - gate)),
             (ReviewPane::Gate, part(0, side, body.height - gate, gate)),
-        ],
-    }
-}
-
-/// The parts of Lab.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct LabLayout {
-    /// The line of tabs, where only one pane shows.
-    pub(crate) tabs: Option<Rect>,
-    /// The panes that show.
-    pub(crate) panes: Vec<(LabPane, Rect)>,
-}
-
-impl LabLayout {
-    /// The inside of a pane; empty when it does not show.
-    pub(crate) fn inner(&self, pane: LabPane) -> Rect {
-        match self.panes.iter().find(|(shown, _)| *shown == pane) {
-            Some((_, area)) if self.tabs.is_none() => shrink(*area),
-            Some((_, area)) => *area,
-            None => Rect::default(),
-        }
-    }
-}
-
-/// The parts of Lab for a terminal of the given size.
-pub(crate) fn lab(size: (u16, u16), focus: LabPane) -> LabLayout {
-    let body = frame(size).body;
-    if size.0 < FOUR || size.1 < GRID.1 {
-        let tabs = Rect {
-            height: body.height.min(1),
-            ..body
-        };
-        let pane = Rect {
-            y: body.y + tabs.height,
-            height: body.height.saturating_sub(1),
-            ..body
-        };
-        return LabLayout {
-            tabs: Some(tabs),
-            panes: vec![(focus, pane)],
-        };
-    }
-    let left = body.width / 2;
-    let (upper, lower) = (body.height * 58 / 100, body.height * 40 / 100);
-    let part = |x: u16, width: u16, y: u16, height: u16| Rect::new(body.x + x, body.y + y, width, height);
-    LabLayout {
-        tabs: None,
-        panes: vec![
-            (LabPane::Lineage, part(0, left, 0, upper)),
-            (LabPane::Optimizations, part(0, left, upper, body.height - upper)),
-            (LabPane::Chart, part(left, body.width - left, 0, lower)),
-            (
-                LabPane::Gates,
-                part(left, body.width - left, lower, body.height - lower),
-            ),
         ],
     }
 }

@@ -10,8 +10,8 @@ use super::optimize::OptimizeRequest;
 use crate::agent;
 use crate::config::{Settings, Workspace};
 use crate::evolve::gate::{GateNews, Side};
-use crate::evolve::session::{Log, META_TOKENS, News, Session, Setup};
-use crate::evolve::{ReviserNews, open_reviser};
+use crate::evolve::session::{Log, News, Session, Setup};
+use crate::evolve::{ReviserNews, ReviserOptions, open_reviser};
 use crate::jobs::Cancel;
 use crate::llm::{ChatModel, ModelOptions};
 use crate::scaffold::{Scaffold, line_of};
@@ -47,15 +47,22 @@ fn worked(
     cancel: &Cancel,
     events: &Sender<Event>,
 ) -> anyhow::Result<String> {
+    let options = ReviserOptions::of(workspace, settings);
     let mut session = match job {
         Job::Start(request) => {
-            let setup = setup(workspace, request)?;
-            let (model, reviser) = (player(workspace, settings, &setup)?, open_reviser(&setup.meta)?);
+            let setup = setup(workspace, settings, request)?;
+            let (model, reviser) = (
+                player(workspace, settings, &setup)?,
+                open_reviser(&setup.meta, &options)?,
+            );
             Session::begin(workspace, &setup, model, reviser, cancel.clone())?
         }
         Job::Resume(name) => {
             let setup = Log::open(workspace)?.one(&name)?.state.setup;
-            let (model, reviser) = (player(workspace, settings, &setup)?, open_reviser(&setup.meta)?);
+            let (model, reviser) = (
+                player(workspace, settings, &setup)?,
+                open_reviser(&setup.meta, &options)?,
+            );
             Session::resume(workspace, &name, model, reviser, cancel.clone())?
         }
     };
@@ -82,7 +89,7 @@ fn worked(
     }
 }
 
-fn setup(workspace: &Workspace, request: OptimizeRequest) -> anyhow::Result<Setup> {
+fn setup(workspace: &Workspace, settings: &Settings, request: OptimizeRequest) -> anyhow::Result<Setup> {
     let scaffold = Scaffold::named(&request.scaffold, workspace)?;
     let seeds: Seeds = request.seeds.parse().map_err(anyhow::Error::msg)?;
     let name = scaffold.manifest().name.clone();
@@ -95,7 +102,7 @@ fn setup(workspace: &Workspace, request: OptimizeRequest) -> anyhow::Result<Setu
         workers: request.workers,
         iterations: request.iterations,
         meta: request.meta,
-        meta_tokens: META_TOKENS,
+        meta_tokens: settings.meta.token_budget,
         model: request.model,
         threads: None,
         context: None,

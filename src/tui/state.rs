@@ -89,12 +89,12 @@ pub(crate) struct State {
     pub(crate) home: Screen,
     /// The list of runs.
     pub(crate) runs: RunsScreen,
+    /// Scaffolds, gates, optimizations.
+    pub(crate) lab: LabScreen,
     /// Proposals.
     pub(crate) review: ReviewScreen,
     /// Where Esc leads from a run that was opened as evidence.
     pub(crate) came_from: Option<Screen>,
-    /// Scaffolds, gates, optimizations.
-    pub(crate) lab: LabScreen,
     /// The open run.
     pub(crate) watch: Option<Box<Watch>>,
     /// The run that this process plays: the open one, else the one that was started last.
@@ -127,9 +127,9 @@ impl State {
             screen,
             home: screen,
             runs: RunsScreen::default(),
+            lab: LabScreen::default(),
             review: ReviewScreen::default(),
             came_from: None,
-            lab: LabScreen::default(),
             watch: None,
             live: None,
             behind: Vec::new(),
@@ -161,8 +161,8 @@ impl State {
         match self.screen {
             Screen::Runs if self.shows_start() => vec![Place::Start, Place::Global, Place::Always],
             Screen::Runs => vec![Place::Runs, Place::Global, Place::Always],
-            Screen::Review => self.review_places(),
             Screen::Lab => vec![Place::Lab, Place::Global, Place::Always],
+            Screen::Review => self.review_places(),
             Screen::Watch => match &self.watch {
                 Some(watch) => vec![watch.place(), Place::Watch, Place::Global, Place::Always],
                 None => vec![Place::Global, Place::Always],
@@ -173,6 +173,33 @@ impl State {
     /// Whether the list of runs is empty, so that the choice of what to start shows in its place.
     pub(crate) fn shows_start(&self) -> bool {
         self.runs.loaded && self.runs.entries.is_empty()
+    }
+
+    /// Whether something of Lab can be folded.
+    pub(crate) fn folds_in_lab(&self) -> bool {
+        matches!(self.lab.pane, LabPane::Lineage | LabPane::Gates)
+    }
+
+    /// Whether a gate is selected.
+    pub(crate) fn selects_gate(&self) -> bool {
+        self.lab.pane == LabPane::Gates && self.lab.selected_gate().is_some()
+    }
+
+    /// Whether this process works on an optimization.
+    pub(crate) fn is_optimizing(&self) -> bool {
+        self.lab.working.as_ref().is_some_and(|working| !working.stopping)
+    }
+
+    /// The selected optimization, if this process can go on with it.
+    pub(crate) fn resumable_optimization(&self) -> Option<&str> {
+        let free = self.lab.working.is_none() && self.lab.pane == LabPane::Optimizations;
+        let one = self.lab.selected_optimization().filter(|one| free && !one.over)?;
+        Some(&one.name)
+    }
+
+    /// Whether there is such a one.
+    pub(crate) fn can_resume_optimization(&self) -> bool {
+        self.resumable_optimization().is_some()
     }
 
     fn review_places(&self) -> Vec<Place> {
@@ -225,33 +252,6 @@ impl State {
             standing.state == Standings::Stale
                 || standing.state.is_open() && !matches!(standing.state, Standings::Gating | Standings::Applying)
         })
-    }
-
-    /// Whether something of Lab can be folded.
-    pub(crate) fn folds_in_lab(&self) -> bool {
-        matches!(self.lab.pane, LabPane::Lineage | LabPane::Gates)
-    }
-
-    /// Whether a gate is selected.
-    pub(crate) fn selects_gate(&self) -> bool {
-        self.lab.pane == LabPane::Gates && self.lab.selected_gate().is_some()
-    }
-
-    /// Whether this process works on an optimization.
-    pub(crate) fn is_optimizing(&self) -> bool {
-        self.lab.working.as_ref().is_some_and(|working| !working.stopping)
-    }
-
-    /// The selected optimization, if this process can go on with it.
-    pub(crate) fn resumable_optimization(&self) -> Option<&str> {
-        let free = self.lab.working.is_none() && self.lab.pane == LabPane::Optimizations;
-        let one = self.lab.selected_optimization().filter(|one| free && !one.over)?;
-        Some(&one.name)
-    }
-
-    /// Whether there is such a one.
-    pub(crate) fn can_resume_optimization(&self) -> bool {
-        self.resumable_optimization().is_some()
     }
 
     /// Whether a run is open.

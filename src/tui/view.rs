@@ -26,8 +26,8 @@ pub(crate) fn draw(state: &State, buf: &mut Buffer) -> Option<(u16, u16)> {
     match state.screen {
         Screen::Runs => panels::runs::draw(state, frame.body, buf),
         Screen::Watch => panels::watch::draw(state, frame.body, buf),
-        Screen::Review => panels::review::draw(state, frame.body, buf),
         Screen::Lab => panels::lab::draw(state, frame.body, buf),
+        Screen::Review => panels::review::draw(state, frame.body, buf),
     }
     for overlay in &state.overlays {
         match overlay {

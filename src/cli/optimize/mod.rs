@@ -12,7 +12,7 @@ use super::output;
 use super::plan::ModelArgs;
 use crate::agent;
 use crate::config::{Settings, Workspace};
-use crate::evolve::session::{Log, META_TOKENS, Policy, Session, SessionError, Setup};
+use crate::evolve::session::{Log, Policy, Session, SessionError, Setup};
 use crate::evolve::{Reviser, ReviserError, ReviserOptions, open_reviser};
 use crate::jobs::Cancel;
 use crate::scaffold::{Scaffold, line_of};

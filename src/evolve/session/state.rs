@@ -12,9 +12,6 @@ use crate::types::Digest;
 /// Fresh attempts an iteration; each may be continued once when it fails.
 pub const ATTEMPTS: u32 = 3;
 
-/// Tokens a reviser may use for one revision, unless a person says otherwise.
-pub const META_TOKENS: u64 = 2_000_000;
-
 /// Who decides in a person's place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -28,12 +28,12 @@ impl Place {
             Self::Line => "text",
             Self::TakeOver => "take-over",
             Self::Walk => "walking",
+            Self::Lab => "lab",
+            Self::Optimize => "new-optimization",
             Self::Review => "review",
             Self::Proposal => "proposal",
             Self::Gate => "gate",
             Self::Seal => "summary",
-            Self::Lab => "lab",
-            Self::Optimize => "new-optimization",
             Self::Confirm => "question",
         }
     }
@@ -58,8 +58,8 @@ impl Action {
             Self::Palette => "command",
             Self::Show(Screen::Runs) => "show-runs",
             Self::Show(Screen::Watch) => "show-watch",
-            Self::Show(Screen::Review) => "show-review",
             Self::Show(Screen::Lab) => "show-lab",
+            Self::Show(Screen::Review) => "show-review",
             Self::Copy => "copy",
             Self::SaveScreen => "save-screen",
             Self::NextTheme => "next-theme",
@@ -127,6 +127,10 @@ impl Action {
             Self::EraseAll => "erase-all",
             Self::Yes => "yes",
             Self::No => "no",
+            Self::Optimize => "optimize",
+            Self::StopOptimization => "stop-optimization",
+            Self::ResumeOptimization => "resume-optimization",
+            Self::ParentRun => "parent-run",
             Self::HunkBy(by) => way(by, "hunk-back", "hunk-on"),
             Self::AcceptHunk => "accept-hunk",
             Self::RejectHunk => "reject-hunk",
@@ -143,10 +147,6 @@ impl Action {
             Self::Discard => "discard",
             Self::WhyNot => "why-not",
             Self::Beside => "side-by-side",
-            Self::Optimize => "optimize",
-            Self::StopOptimization => "stop-optimization",
-            Self::ResumeOptimization => "resume-optimization",
-            Self::ParentRun => "parent-run",
         }
     }
 }

@@ -102,8 +102,8 @@ pub(crate) fn act(state: &mut State, action: Action) -> Vec<Effect> {
     match state.screen {
         Screen::Runs => runs::act(state, action),
         Screen::Watch => watch::act(state, action),
-        Screen::Review => review::act(state, action),
         Screen::Lab => lab::act(state, action),
+        Screen::Review => review::act(state, action),
     }
 }
 
@@ -133,8 +133,8 @@ fn everywhere(state: &mut State, action: Action) -> Option<Vec<Effect>> {
         Action::SaveScreen => {
             let text = match &state.watch {
                 Some(watch) if state.screen == Screen::Watch => format!("automem-step-{}.svg", watch.cursor),
-                _ if state.screen == Screen::Review => "automem-review.svg".to_owned(),
                 _ if state.screen == Screen::Lab => "automem-lab.svg".to_owned(),
+                _ if state.screen == Screen::Review => "automem-review.svg".to_owned(),
                 _ => "automem-runs.svg".to_owned(),
             };
             let purpose = LineFor::Save;

@@ -27,8 +27,8 @@ pub(crate) fn settle(state: &mut State) -> Vec<Effect> {
     let mut effects = Vec::new();
     follow(state, &mut effects);
     list(state, &mut effects);
-    effects.extend(review::settle(state));
     lab::settle(state, &mut effects);
+    effects.extend(review::settle(state));
     effects.extend(memory::lookout(state));
     memory::take_outside(state);
     let (memory_area, scaffold_area) = (state.inner(Pane::Memory), state.inner(Pane::Scaffold));
