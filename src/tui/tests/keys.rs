@@ -296,6 +296,7 @@ fn states() -> Vec<State> {
         ":",
         "/",
         "F",
+        "i",
     ] {
         let mut state = testing::watching((160, 48), 60, 23);
         press(&mut state, keys);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{filter, memory, overlays, panes, search, take_over};
+use super::{filter, insight, memory, overlays, panes, search, take_over};
 use crate::tui::data::{ControlRequest, ControlView, Effect};
 use crate::tui::inspector::{Inspector, Reveal};
 use crate::tui::keymap::{Action, Kind};
@@ -61,6 +61,7 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
             };
         }
         Action::TakeOver => return take_over::open(state),
+        Action::Insight => return insight::open(state),
         Action::EditMemory => return take_over::edit_open(state),
         Action::OneStep if live => return vec![Effect::Control(id, ControlRequest::Step)],
         Action::PlayPause => {
