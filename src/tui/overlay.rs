@@ -346,7 +346,7 @@ impl Confirm {
                 "An optimization is under way. Quit?".to_owned(),
                 vec![
                     "What it did is kept: every finished step, every decision.".to_owned(),
-                    "Lab goes on with it later, and so does `automem optimize --resume NAME`.".to_owned(),
+                    "Lab, or `automem optimize --resume NAME`, goes on with it.".to_owned(),
                 ],
             ),
             Self::StopRun(_) => (
