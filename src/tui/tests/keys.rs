@@ -302,7 +302,7 @@ fn states() -> Vec<State> {
         press(&mut state, keys);
         states.push(state);
     }
-    for keys in ["n", "c", "d"] {
+    for keys in ["n", "c", "d", "5", "5 n"] {
         let mut state = testing::listing((160, 48), testing::entries());
         press(&mut state, keys);
         states.push(state);
