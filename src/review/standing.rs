@@ -215,6 +215,12 @@ impl Standing {
         standing
     }
 
+    /// Takes one more entry in, which must have been allowed and must not be one that takes another back.
+    pub(super) fn follow(&mut self, entry: &Entry) {
+        self.seq = self.seq.max(entry.seq);
+        self.take(entry);
+    }
+
     fn take(&mut self, entry: &Entry) {
         match &entry.what {
             What::Proposed | What::Undone { .. } => {}
