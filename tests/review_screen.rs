@@ -82,7 +82,7 @@ fn opened(home: &Path, editor: &Path, size: (u16, u16)) -> Terminal {
     let mut terminal = Terminal::start_as(home, &[], size, &variables, &[]);
     terminal.wait_for("●1");
     terminal.send("3");
-    terminal.wait_for("1 wait for you");
+    terminal.wait_for("waiting for you: 1");
     terminal.send("\r");
     terminal.wait_for("hunk 1 of 4");
     terminal
@@ -108,7 +108,7 @@ fn verdicts(dossier: &Dossier) -> Vec<String> {
 
 fn quit(mut terminal: Terminal) {
     terminal.send("q");
-    terminal.wait_for("proposals ·");
+    terminal.wait_for("waiting for you");
     terminal.send("q");
     terminal.wait_until("the runs", |screen| {
         screen.contains("Start with") || screen.contains("Runs ·")

@@ -13,6 +13,7 @@ use ratatui::crossterm::event::KeyEvent;
 pub(crate) use super::effects::{ControlRequest, EditRequest, Effect, LoadRequest, ThemeRequest};
 pub(crate) use super::entries::{Here, RunEntry, RunState, StartRequest};
 use super::filter::{Filter, Match};
+use super::insight::InsightNews;
 use super::lab::LabData;
 use super::memory_diff::MemoryDiff;
 use super::pictures::{Graphics, Ready};
@@ -132,6 +133,8 @@ pub(crate) enum Data {
     Search(SearchNews),
     /// A look for what a filter lets through goes on.
     Filter(FilterNews),
+    /// Measuring a run goes on.
+    Insight(InsightNews),
     /// The difference between two scaffolds.
     Diff(Box<ScaffoldDiff>),
     /// A run of this process was started.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{filter, lab, memory, review, runs, search, take_over, use_theme};
+use super::{filter, insight, lab, memory, review, runs, search, take_over, use_theme};
 use crate::tui::data::{ControlView, Data, Effect, LiveId, Opened, RunState, Timeline};
 use crate::tui::effects::EditOf;
 use crate::tui::keymap::{Action, Place, Screen};
@@ -139,6 +139,7 @@ pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
         }
         Data::Search(news) => return search::news(state, news),
         Data::Filter(news) => filter::news(state, news),
+        Data::Insight(news) => insight::news(state, news),
         Data::Heat { episode, upto, heat } => {
             if let Some(watch) = watching(state, episode) {
                 watch.memory.heat = Some(heat);
@@ -303,7 +304,11 @@ fn opened(state: &mut State, opened: Opened) -> Vec<Effect> {
             state.watch = Some(Box::new(watch));
         }
     }
+    let insight = state
+        .overlays
+        .pop_if(|overlay| same && matches!(overlay, Overlay::Insight(_)));
     runs::shown(state);
+    state.overlays.extend(insight);
     state.message = message;
     Vec::new()
 }
