@@ -30,7 +30,7 @@ fn optimize(home: &Path, meta: &str, line: &str) -> Vec<Value> {
             "1",
             "--json",
         ])
-        .args(["--workers", "2", "--seeds", "42..44", "--max-steps", "150"])
+        .args(["--workers", "2", "--seeds", "42..43", "--max-steps", "40"])
         .args(["--meta", meta, "--line", line, "--policy", "accept"])
         .output()
         .unwrap();
