@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{filter, insight, memory, overlays, panes, search, take_over};
 use crate::tui::data::{ControlRequest, ControlView, Effect};
 use crate::tui::inspector::{Inspector, Reveal};
-use crate::tui::keymap::{Action, Kind, Screen};
+use crate::tui::keymap::{Action, Kind};
 use crate::tui::layout::Pane;
 use crate::tui::overlay::{Command, Entry, LineFor, LinePrompt, Overlay, Picker};
 use crate::tui::panes::GameView;
