@@ -51,12 +51,18 @@ fn worked(
     let mut session = match job {
         Job::Start(request) => {
             let setup = setup(workspace, settings, request)?;
-            let (model, reviser) = (player(workspace, settings, &setup)?, open_reviser(&setup.meta, &options)?);
+            let (model, reviser) = (
+                player(workspace, settings, &setup)?,
+                open_reviser(&setup.meta, &options)?,
+            );
             Session::begin(workspace, &setup, model, reviser, cancel.clone())?
         }
         Job::Resume(name) => {
             let setup = Log::open(workspace)?.one(&name)?.state.setup;
-            let (model, reviser) = (player(workspace, settings, &setup)?, open_reviser(&setup.meta, &options)?);
+            let (model, reviser) = (
+                player(workspace, settings, &setup)?,
+                open_reviser(&setup.meta, &options)?,
+            );
             Session::resume(workspace, &name, model, reviser, cancel.clone())?
         }
     };
