@@ -15,8 +15,8 @@ use automem::review::{
 };
 use automem::scaffold::{Scaffold, digest_of};
 use automem::types::{EpisodeNo, StepNo};
-use common::scripted_run;
 use common::terminal::Terminal;
+use common::{run_ok, scripted_run};
 
 const LINE: &str = "crafter-auto";
 
@@ -286,6 +286,9 @@ fn evidence_leads_into_the_run_and_back() {
         note: "written twice".into(),
     }];
     propose(home, evidence);
+    // The same screen without a terminal.
+    let shot = run_ok(home, &["screenshot", "--screen", "review", "--proposal", "p1", "--size", "80x24"]);
+    assert!(shot.contains("GATE") && shot.contains("+ log_turns = 2"), "{shot}");
     let editor = editor(home, "true");
     let mut terminal = opened(home, &editor, (80, 24));
     terminal.send("\t\t");

@@ -198,6 +198,8 @@ pub(crate) enum Data {
     Proposals(Vec<Standing>),
     /// A proposal that was opened, or that goes on.
     Dossier(Arc<Dossier>),
+    /// A proposal that shall be opened.
+    ShowProposal(ProposalId),
     /// A proposal that cannot be opened: cause and next step.
     NoDossier(String),
     /// Colours of lines of a proposal's file.

@@ -225,6 +225,8 @@ pub(crate) struct LoadRequest {
 pub(crate) enum Ask {
     /// Look for proposals again.
     List,
+    /// Put the one that comes with the program on the desk, and open it.
+    Sample,
     /// Open one, or read it again.
     Open(ProposalId),
     /// It is not looked at any more.

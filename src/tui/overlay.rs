@@ -57,7 +57,7 @@ impl Overlay {
             }
             Self::TakeOver(panel) if panel.walks => vec![Place::Walk, Place::TakeOver, Place::Always],
             Self::TakeOver(_) => vec![Place::TakeOver, Place::Always],
-            Self::Insight(_) => vec![Place::Insight, Place::Always],
+            Self::Insight(_) => vec![Place::Insight, Place::Global, Place::Always],
             Self::Line(_) => vec![Place::Line, Place::Always],
             Self::Confirm(_) => vec![Place::Confirm, Place::Always],
             Self::Seal(_) => vec![Place::Seal, Place::Always],

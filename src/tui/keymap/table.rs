@@ -305,13 +305,14 @@ pub(crate) static TABLE: &[Binding] = &[
     key(P::Walk, &["Down"], A::Walk(Side::South), "walk", "Walk one step to the south, or down", 1),
 
     // proposals
-    key(P::Review, &["Enter"], A::Open, "open", "Open the proposal", 2),
-    key(P::Review, &["Up", "k"], A::Up, "move", "The one above", 3),
-    key(P::Review, &["Down", "j"], A::Down, "move", "The one below", 3),
+    key_if(State::lists_proposals, P::Review, &["Enter"], A::Open, "open", "Open the proposal", 2),
+    key_if(State::lists_proposals, P::Review, &["Up", "k"], A::Up, "move", "The one above", 3),
+    key_if(State::lists_proposals, P::Review, &["Down", "j"], A::Down, "move", "The one below", 3),
     key(P::Review, &["PgUp"], A::PageUp, "page", "A page up", 0),
     key(P::Review, &["PgDn"], A::PageDown, "page", "A page down", 0),
     key(P::Review, &["Home", "g"], A::Top, "first", "The first", 0),
     key(P::Review, &["End", "G"], A::Bottom, "last", "The last", 0),
+    key(P::Review, &["o"], A::Sample, "sample", "Open a proposal that comes with the program", 4),
     key(P::Review, &["C-r"], A::Reload, "reload", "Look for proposals again", 0),
 
     // an open proposal

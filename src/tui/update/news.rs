@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{filter, insight, lab, memory, review, runs, search, take_over, use_theme};
 use crate::tui::data::{ControlView, Data, Effect, LiveId, Opened, RunState, Timeline};
-use crate::tui::effects::EditOf;
+use crate::tui::effects::{Ask, EditOf};
 use crate::tui::keymap::{Action, Place, Screen};
 use crate::tui::live::LiveRun;
 use crate::tui::overlay::Overlay;
@@ -121,6 +121,10 @@ pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
         Data::Edited(edited) => return take_over::edited(state, *edited),
         Data::Proposals(list) => state.review.take(list),
         Data::Dossier(dossier) => return review::opened(state, dossier),
+        Data::ShowProposal(id) => {
+            state.review.opening = Some(id.clone());
+            return vec![Effect::Review(Ask::Open(id))];
+        }
         Data::NoDossier(said) => {
             state.review.opening = None;
             state.say(Mood::Bad, said);
