@@ -16,7 +16,7 @@ use serde_json::Value;
 
 /// Seeds and steps of the whole loop: few, so that it is fast.
 const SEEDS: &str = "42..44";
-const STEPS: &str = "150";
+const STEPS: &str = "300";
 
 fn workspace(home: &Path) -> Workspace {
     Workspace::at(home.join("workspace"))
@@ -257,8 +257,7 @@ fn killed_and_resumed() {
     // It is decided while nothing runs.
     run_ok(home, &["proposals", "decide", "p1", "--all", "--accept"]);
     let mut optimizing = Optimizing::spawn(home, &["--resume"]);
-    let run = optimizing.until(|news| news["news"] == "gate" && news["side"] == "revision" && news["gate"].is_null());
-    assert!(!run.is_null());
+    optimizing.until(|news| news["news"] == "gate" && news["side"] == "revision");
     let file = loop {
         let shown = run_json(home, &["proposals", "list", "--json"]);
         if shown["proposals"][0]["state"] == "gating" {
@@ -313,14 +312,8 @@ fn killed_and_resumed() {
     ] {
         assert_eq!(report[key], whole[key], "{key}");
     }
-    assert_eq!(
-        run_json(home, &["optimize", "ledger", "--json"])["rows"]
-            .as_array()
-            .unwrap()
-            .len()
-            >= 1,
-        true
-    );
+    let ledger = run_json(home, &["optimize", "ledger", "--json"]);
+    assert_eq!(ledger["rows"][0]["proposal"], "p1");
     let text = run_fails(home, &["optimize", "--resume", "crafter-v0-9"], 1);
     assert!(text.contains("crafter-v0-1"), "{text}");
 }

@@ -134,8 +134,10 @@ impl Desk {
                 revision.line
             )));
         }
-        let body = serde_json::json!({ "format": FORMAT, "draft": draft }).to_string();
         let now = jiff::Timestamp::now().to_string();
+        let made = Proposal::new("".into(), now.clone(), draft);
+        // The parts are kept as they were cut: decisions name them, whatever cuts differences later.
+        let body = serde_json::json!({ "format": FORMAT, "draft": made.draft, "parts": made.parts }).to_string();
         let body =
             zstd::encode_all(body.as_bytes(), 9).map_err(|error| StoreError::io(&self.path, "written", &error))?;
         let write = |conn: &mut Connection| -> rusqlite::Result<i64> {
@@ -330,6 +332,7 @@ impl Desk {
             id: id_of(number),
             created,
             draft: self.parse(&what, body["draft"].take())?,
+            parts: self.parse(&what, body["parts"].take())?,
         };
         let entries = self.entries(
             "SELECT seq, proposal, time, by, body FROM review_log WHERE proposal = ?1 ORDER BY seq",

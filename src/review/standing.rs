@@ -184,10 +184,9 @@ impl Standing {
             state: State::Pending,
             extent: None,
             parts: proposal
-                .draft
-                .content
-                .parts()
-                .into_iter()
+                .parts
+                .iter()
+                .cloned()
                 .map(|part| PartStanding { part, decision: None })
                 .collect(),
             comments: Vec::new(),

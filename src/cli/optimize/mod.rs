@@ -34,10 +34,10 @@ pub(super) struct Args {
     /// The gate's seeds, an episode each
     #[arg(long, default_value = "42..51")]
     seeds: Seeds,
-    /// Promotions at most
+    /// Iterations: each ends with a promotion, or when its attempts are used up
     #[arg(long, default_value_t = 5, value_name = "N")]
     iterations: u32,
-    /// Who writes revisions: rules (a program), anthropic:MODEL, openai:URL,MODEL, command:'COMMAND LINE' or
+    /// Who writes revisions: rules (a program), anthropic:MODEL, openai:MODEL@URL, command:'COMMAND LINE' or
     /// recorded:FILE
     #[arg(long, default_value = "rules", value_name = "SPEC")]
     meta: String,

@@ -41,7 +41,7 @@ impl Side {
 
 /// What is told while seeds are played.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "news", rename_all = "snake_case")]
+#[serde(tag = "gate", rename_all = "snake_case")]
 pub enum GateNews {
     /// A run begins or goes on.
     Playing {

@@ -1,4 +1,4 @@
-//! Small files that are asked for in nearly every step: they are shown, and need not be asked for.
+//! Small files that are asked for in nearly every step: PLAN, where they matter, shows them.
 
 use super::case::Case;
 use super::draft::Draft;
@@ -63,14 +63,13 @@ pub(super) fn apply(case: &Case, draft: &mut Draft) -> bool {
     if !draft.set("prompt", "inline", &list(&all)) || !draft.set("prompt", "inline_bytes", &bytes.to_string()) {
         return false;
     }
-    for prompt in ["prompts/log.md", "prompts/plan.md"] {
-        if !draft.says(prompt, "in inlined") {
-            draft.insert(prompt, BLOCK, |line| line.starts_with("MEMORY FILES"));
-        }
+    let prompt = "prompts/plan.md";
+    if !draft.says(prompt, "in inlined") && !draft.insert(prompt, BLOCK, |line| line.starts_with("MEMORY FILES")) {
+        return false;
     }
     draft.say(
         format!(
-            "LOG and PLAN show {} as they are: they are small, and were asked for in nearly every step.",
+            "PLAN shows {}: small, and asked for in nearly every step.",
             new.iter()
                 .map(|path| format!("`{path}`"))
                 .collect::<Vec<_>>()

@@ -37,3 +37,62 @@ pub fn step_for(standing: &Standing, has_policy: bool) -> Step {
         State::Stale => Step::Settle(Ending::Stale),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::llm::Usage;
+    use crate::review::{Content, Draft, Outcome, Proposal, RevisionContent};
+    use crate::types::Digest;
+
+    fn standing(state: State, extent: Option<Extent>) -> Standing {
+        let proposal = Proposal::new(
+            "p1".into(),
+            String::new(),
+            Draft {
+                author: String::new(),
+                title: String::new(),
+                rationale: String::new(),
+                evidence: vec![],
+                usage: Usage::default(),
+                origin: None,
+                content: Content::Revision(Box::new(RevisionContent {
+                    line: "a".into(),
+                    parent: "a".into(),
+                    parent_digest: Digest::of("a"),
+                    base: BTreeMap::new(),
+                    files: BTreeMap::new(),
+                })),
+            },
+        );
+        let mut standing = Standing::of(&proposal, &[]);
+        standing.state = state;
+        standing.extent = extent;
+        standing
+    }
+
+    #[test]
+    fn nothing_is_played_or_applied_without_a_decision() {
+        let step = |state, extent| step_for(&standing(state, extent), false);
+        assert_eq!(step(State::Pending, None), Step::Wait);
+        assert_eq!(step_for(&standing(State::Pending, None), true), Step::Decide);
+        assert_eq!(step(State::Decided, Some(Extent::Part)), Step::Check);
+        for state in [State::Decided, State::Checked] {
+            assert_eq!(step(state, Some(Extent::None)), Step::Settle(Ending::Refused));
+        }
+        assert_eq!(step(State::Checked, Some(Extent::All)), Step::Gate);
+        assert_eq!(step(State::Gating, Some(Extent::All)), Step::Gate);
+        assert_eq!(step(State::Gated, Some(Extent::All)), Step::Settle(Ending::NotBetter));
+        assert_eq!(step(State::Stale, None), Step::Settle(Ending::Stale));
+        assert_eq!(step(State::Discarded, None), Step::Settle(Ending::Refused));
+        // A person promoted it against the gate.
+        assert_eq!(step(State::Promoted, Some(Extent::All)), Step::Settle(Ending::Promoted));
+        let mut better = standing(State::Gated, Some(Extent::All));
+        let mut report = crate::evolve::gate::report(vec![], String::new(), String::new(), false);
+        report.outcome = Outcome::Better;
+        better.gate = Some(Box::new(report));
+        assert_eq!(step_for(&better, false), Step::Promote);
+    }
+}

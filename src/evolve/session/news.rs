@@ -52,7 +52,6 @@ pub enum News {
     /// What its author tells.
     Reviser {
         /// What.
-        #[serde(flatten)]
         reviser: ReviserNews,
     },
     /// There is no revision this time.

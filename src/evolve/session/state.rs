@@ -47,7 +47,7 @@ pub struct Setup {
     pub max_steps: u32,
     /// Episodes at once.
     pub workers: u32,
-    /// Promotions at most.
+    /// Iterations: each ends with a promotion, or when its attempts are used up.
     pub iterations: u32,
     /// Who writes revisions, as it was asked for.
     pub meta: String,
@@ -379,13 +379,14 @@ impl State {
             return;
         }
         self.continuation = false;
-        if self.attempt >= ATTEMPTS {
-            self.stage = Stage::Over(format!(
-                "none of the {ATTEMPTS} attempts of iteration {} was better",
-                self.iteration
-            ));
-        } else {
+        if self.attempt < ATTEMPTS {
             self.attempt += 1;
+        } else if self.iteration < self.setup.iterations {
+            // The parent is the same, and what was tried on it stays known.
+            self.iteration += 1;
+            self.attempt = 1;
+        } else {
+            self.stage = Stage::Over(format!("{} iterations are done", self.setup.iterations));
         }
     }
 }
@@ -475,6 +476,7 @@ mod tests {
     #[test]
     fn three_attempts_with_a_continuation_each() {
         let mut state = State::new(setup());
+        state.setup.iterations = 1;
         state.take(evaluated());
         let mut asked = Vec::new();
         for n in 1.. {
@@ -496,6 +498,19 @@ mod tests {
             [(1, false), (1, true), (2, false), (2, true), (3, false), (3, true)]
         );
         assert!(state.is_over() && state.promoted.is_empty());
+    }
+
+    #[test]
+    fn an_iteration_without_a_promotion_is_followed_by_the_next() {
+        let mut state = State::new(setup());
+        state.take(evaluated());
+        for _ in 0..6 {
+            assert_eq!(state.iteration, 1);
+            state.take(failed(false));
+        }
+        assert_eq!((state.iteration, state.attempt, state.continuation), (2, 1, false));
+        assert_eq!(state.next(), Effect::Revise { continuation: false });
+        assert_eq!(state.tried.len(), 6);
     }
 
     #[test]

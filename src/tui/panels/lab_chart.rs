@@ -146,6 +146,6 @@ mod tests {
         assert_eq!(told((1.0, 0.5), None), "     ├────●");
         assert_eq!(told((0.0, 0.3), None), "●──┤       ");
         assert_eq!(scale(1.0, 11), "0   50  100");
-        assert_eq!(scale(0.2, 31), "0      5      10     15      20");
+        assert_eq!(scale(0.2, 31), "0       5     10      15     20");
     }
 }

@@ -284,3 +284,51 @@ fn other_text_around_the_observation_does_not_matter() {
     assert_eq!((now.items[10], now.front, now.seen.len(), now.asleep), (1, 6, 2, false));
     assert_eq!((now.seen[1].distance, now.seen[1].toward), (3, (1, 1)));
 }
+
+/// The opening of a phase in a fresh world.
+fn opening(phase: &str, more: &str) -> String {
+    let frame = Crafter::new().reset(42).unwrap();
+    format!(
+        "PHASE: {phase}\nSTEP: 7\nPREVIOUS ACTION: Do\n\n{}\n\n{}\n\n{more}\nMEMORY FILES:\n- landmarks.txt (1 line)\n",
+        frame.long, frame.short
+    )
+}
+
+fn answers(opening: String, results: Option<&str>, phase: Phase) -> String {
+    let mut messages = vec![Message::new(ChatRole::User, opening)];
+    if let Some(results) = results {
+        messages.push(Message::new(ChatRole::Assistant, "..."));
+        messages.push(Message::new(ChatRole::User, format!("RESULTS\n{results}\n")));
+    }
+    chat(&messages, phase)
+}
+
+#[test]
+fn told_to_write_only_what_is_new_it_logs_no_action_that_changed_nothing() {
+    let known = "step 5 Do: health 9 food 9 drink 9 energy 9";
+    let advice = "Write only what is new.";
+    let plain = answers(opening("LOG", ""), Some(known), Phase::Log);
+    assert!(plain.contains("actions_log.txt|step 6 Do"), "{plain}");
+    let thrifty = answers(opening("LOG", advice), Some(known), Phase::Log);
+    assert!(!thrifty.contains("actions_log.txt"), "{thrifty}");
+    let changed = "step 5 Do: health 9 food 8 drink 9 energy 9";
+    let new = answers(opening("LOG", advice), Some(changed), Phase::Log);
+    assert!(new.contains("actions_log.txt|step 6 Do"), "{new}");
+}
+
+#[test]
+fn a_file_that_the_prompt_shows_is_not_asked_for() {
+    let asked = answers(opening("PLAN", ""), None, Phase::Plan);
+    assert!(asked.contains("TAIL|>landmarks.txt") && asked.contains("READ|>crafting_progress.txt"));
+    let shown = "== landmarks.txt (its end) ==\ntree seen at (9,0) [1]\n== crafting_progress.txt ==\n(empty)";
+    let asked = answers(opening("PLAN", shown), None, Phase::Plan);
+    assert!(
+        !asked.contains("landmarks.txt") && !asked.contains("crafting_progress.txt"),
+        "{asked}"
+    );
+    assert!(asked.contains("TAIL|>map_notes.txt"));
+    let text = opening("PLAN", shown);
+    let messages = [Message::new(ChatRole::User, text)];
+    let memory = notes::Memory::of(&Prompt::read(&messages));
+    assert_eq!(memory.places.len(), 1);
+}
