@@ -287,7 +287,18 @@ fn evidence_leads_into_the_run_and_back() {
     }];
     propose(home, evidence);
     // The same screen without a terminal.
-    let shot = run_ok(home, &["screenshot", "--screen", "review", "--proposal", "p1", "--size", "80x24"]);
+    let shot = run_ok(
+        home,
+        &[
+            "screenshot",
+            "--screen",
+            "review",
+            "--proposal",
+            "p1",
+            "--size",
+            "80x24",
+        ],
+    );
     assert!(shot.contains("GATE") && shot.contains("+ log_turns = 2"), "{shot}");
     let editor = editor(home, "true");
     let mut terminal = opened(home, &editor, (80, 24));

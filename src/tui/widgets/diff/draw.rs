@@ -105,7 +105,7 @@ impl Diff {
             }
             Row::Same { .. } | Row::Line { .. } if self.shape.beside => self.draw_beside(buf, inner, row, skip, look),
             Row::Same { new, .. } => {
-                self.number(buf, inner, 0, Some(new + 1), skip, theme, self.digits + 1);
+                self.number(buf, inner, Some(new + 1), skip, theme, self.digits + 1);
                 self.draw_side(buf, inner, (row, Side::Old), (skip, self.digits + 1), look);
             }
             Row::Line { old: Some(_), .. } => {
@@ -174,7 +174,7 @@ impl Diff {
         };
         let own = tone == Tone::Own && side == Side::New;
         let faded = tone == Tone::Faded;
-        self.number(buf, area, 0, shown.number, skip, theme, 0);
+        self.number(buf, area, shown.number, skip, theme, 0);
         let shift = (self.digits + 1 + gap) as u16;
         let place = Rect {
             x: area.x + shift.min(area.width),
@@ -218,16 +218,7 @@ impl Diff {
         }
     }
 
-    fn number(
-        &self,
-        buf: &mut Buffer,
-        area: Rect,
-        y: u16,
-        number: Option<usize>,
-        skip: usize,
-        theme: &Theme,
-        shift: usize,
-    ) {
+    fn number(&self, buf: &mut Buffer, area: Rect, number: Option<usize>, skip: usize, theme: &Theme, shift: usize) {
         // Where a line goes on it has no number.
         let said = match number {
             Some(number) if skip == 0 => text::pad_left(&number.to_string(), self.digits),
@@ -237,7 +228,7 @@ impl Diff {
         text::put(
             buf,
             x,
-            area.y + y,
+            area.y,
             area.right().saturating_sub(x),
             &said,
             theme.style(Slot::Faint),

@@ -342,7 +342,7 @@ impl Diff {
                 Some(Shown {
                     text: piece.part.deleted.get(n)?,
                     number: Some(piece.part.old_start + n + 1),
-                    words: piece.words.as_ref().map_or(&[], |words| words.old(n)),
+                    words: piece.words.as_ref().map_or(&[], |words| words.of_gone(n)),
                     source: Some((self.file_of(part), Side::Old, piece.part.old_start + n)),
                 })
             }
@@ -352,7 +352,7 @@ impl Diff {
                 Some(Shown {
                     text: piece.added.get(n)?,
                     number: Some(line + 1),
-                    words: piece.words.as_ref().map_or(&[], |words| words.new(n)),
+                    words: piece.words.as_ref().map_or(&[], |words| words.of_come(n)),
                     source: (!piece.edited).then(|| (self.file_of(part), Side::New, line)),
                 })
             }

@@ -18,11 +18,11 @@ pub(super) struct Words {
 }
 
 impl Words {
-    pub(super) fn old(&self, line: usize) -> &[Range<usize>] {
+    pub(super) fn of_gone(&self, line: usize) -> &[Range<usize>] {
         self.old.get(line).map_or(&[], Vec::as_slice)
     }
 
-    pub(super) fn new(&self, line: usize) -> &[Range<usize>] {
+    pub(super) fn of_come(&self, line: usize) -> &[Range<usize>] {
         self.new.get(line).map_or(&[], Vec::as_slice)
     }
 }
