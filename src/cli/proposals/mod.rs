@@ -14,7 +14,9 @@ use serde_json::json;
 use super::output::{print_json, print_text};
 use crate::config::Workspace;
 use crate::protocol::sanitize::clean;
-use crate::review::{Content, Desk, Draft, ProposalId, RevisionContent, What, check_result, read_draft, write_draft};
+use crate::review::{
+    Content, Desk, Draft, ProposalId, ReviewError, RevisionContent, State, What, check_result, read_draft, write_draft,
+};
 use crate::scaffold::{self, MANIFEST, Scaffold, digest_of};
 
 /// Arguments of `automem proposals`.
