@@ -238,7 +238,7 @@ fn from_findings_to_promotion() {
 fn killed_and_resumed() {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path();
-    let mut optimizing = Optimizing::begin(home, "42,43", "60", &["--iterations", "1"]);
+    let mut optimizing = Optimizing::begin(home, "42,43", "200", &["--iterations", "1"]);
     optimizing.until_news("waiting");
     optimizing.kill();
     let list = run_json(home, &["optimize", "list", "--json"]);
@@ -272,6 +272,10 @@ fn killed_and_resumed() {
                 }
             }
         }
+        assert!(
+            optimizing.child.try_wait().unwrap().is_none(),
+            "it was over before it was killed"
+        );
         std::thread::sleep(Duration::from_millis(5));
     };
     optimizing.kill();
@@ -296,7 +300,7 @@ fn killed_and_resumed() {
     let (told, _) = Optimizing::begin(
         alone.path(),
         "42,43",
-        "60",
+        "200",
         &["--iterations", "1", "--policy", "accept"],
     )
     .end();

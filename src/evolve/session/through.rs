@@ -1,7 +1,7 @@
 //! Sees a proposal through: decisions, check, gate, ledger, promotion.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::attend::{Step, step_for};
 use super::driver::{HAND, Session};
@@ -16,6 +16,8 @@ use crate::review::{
 };
 use crate::scaffold::{Scaffold, digest_of};
 
+/// How long committed decisions lie unchecked before they count as left lying.
+const LEFT: Duration = Duration::from_secs(10);
 /// How often the desk is looked at while a person is waited for.
 const POLL: Duration = Duration::from_secs(1);
 /// How often the cancel flag is looked at meanwhile.
@@ -25,11 +27,16 @@ impl Session {
     /// Sees a proposal through until it is clear what becomes of it.
     pub(super) fn attend(&mut self, id: &ProposalId, news: &mut dyn FnMut(News)) -> Result<(), SessionError> {
         let mut told = None;
+        let mut left = Instant::now();
+        let mut seq = None;
         loop {
             if self.cancel.is_cancelled() {
                 return Err(SessionError::Cancelled);
             }
             let dossier = self.desk.dossier(id)?;
+            if seq.replace(dossier.standing.seq) != Some(dossier.standing.seq) {
+                left = Instant::now();
+            }
             let policy = self.state.setup.policy;
             let done = match step_for(&dossier.standing, policy.is_some()) {
                 Step::Wait => {
@@ -48,6 +55,11 @@ impl Session {
                     Ok(())
                 }
                 Step::Decide => self.decide(&dossier, policy, news),
+                // Whoever commits checks as well; only what is left lying is checked here.
+                Step::Check if policy.is_none() && left.elapsed() < LEFT => {
+                    self.sleep();
+                    Ok(())
+                }
                 Step::Check => self.check(&dossier),
                 Step::Gate => self.gate(&dossier, news),
                 Step::Promote => self.promote(&dossier),

@@ -186,7 +186,7 @@ pub(crate) static TABLE: &[Binding] = &[
     key(P::Insight, &["Enter"], A::Open, "its steps", "Go to the first step that shows it, then to the next", 2),
     key(P::Insight, &["n"], A::HitBy(1), "next step", "The next step that shows it", 4),
     key(P::Insight, &["N"], A::HitBy(-1), "step before", "The step before that shows it", 0),
-    key(P::Insight, &["Tab", "S-Tab"], A::Part, "findings/numbers", "Findings and faults, or the numbers", 3),
+    key(P::Insight, &["Tab", "S-Tab"], A::Part, "numbers", "Findings and faults, or the numbers", 3),
     key(P::Insight, &["Up", "k"], A::Up, "choose", "The one above", 5),
     key(P::Insight, &["Down", "j"], A::Down, "choose", "The one below", 5),
     key(P::Insight, &["PgUp"], A::PageUp, "page", "A page up", 0),
