@@ -3,11 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod fake_server;
+mod meta_teller;
 mod support;
 
 use std::collections::BTreeMap;
-use std::io;
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -20,11 +19,10 @@ use automem::llm::{ModelOptions, Prices, Secret};
 use automem::review::check_result;
 use automem::scaffold::digest_of;
 use automem::types::{EpisodeNo, StepNo};
-use fake_server::{FakeServer, Seen, json};
+use fake_server::{FakeServer, json};
+use meta_teller::{KEY, Said, Wire, id, said, teller};
 use serde_json::{Value, json};
 use support::{plan, play, scaffold};
-
-const KEY: &str = "sk-nobody-may-see-this";
 
 /// One short run of the scripted player, played once for all tests.
 fn run() -> &'static Path {
@@ -78,20 +76,6 @@ fn finish() -> (&'static str, Value) {
     )
 }
 
-/// An answer: what is said, and what is called.
-#[derive(Clone)]
-struct Said {
-    text: &'static str,
-    calls: Vec<(&'static str, Value)>,
-}
-
-fn said(text: &'static str, calls: impl IntoIterator<Item = (&'static str, Value)>) -> Said {
-    Said {
-        text,
-        calls: calls.into_iter().collect(),
-    }
-}
-
 /// A whole conversation that leads to a revision, with every tool in it.
 fn story() -> Vec<Said> {
     vec![
@@ -136,133 +120,6 @@ fn story() -> Vec<Said> {
         ),
         said("Done.", [finish()]),
     ]
-}
-
-fn id(answer: usize, call: usize) -> String {
-    format!("call_{answer}_{call}")
-}
-
-#[derive(Clone, Copy)]
-enum Wire {
-    Anthropic,
-    OpenAi,
-}
-
-impl Wire {
-    fn spec(self, server: &FakeServer) -> String {
-        match self {
-            Self::Anthropic => format!("anthropic:meta@{}", server.url("")),
-            Self::OpenAi => format!("openai:{},meta", server.url("/v1")),
-        }
-    }
-
-    /// What is wrong with the request for the answer of this number, if anything.
-    fn wrong(self, seen: &Seen, number: usize, story: &[Said]) -> Option<String> {
-        let body = seen.json();
-        let must = |holds: bool, what: &str| (!holds).then(|| format!("answer {number}: {what}"));
-        let messages = body["messages"].as_array()?;
-        let before = number.checked_sub(1).map(|at| (at, &story[at].calls));
-        match self {
-            Self::Anthropic => must(seen.header("x-api-key") == KEY, "the key")
-                .or_else(|| must(seen.header("anthropic-version") == "2023-06-01", "the version"))
-                .or_else(|| {
-                    must(
-                        body["system"][0]["text"].as_str()?.contains("mean progression"),
-                        "the system prompt",
-                    )
-                })
-                .or_else(|| {
-                    must(
-                        body["tools"].as_array()?.iter().any(|tool| tool["name"] == "finish"),
-                        "the tools",
-                    )
-                })
-                .or_else(|| must(messages.len() == 1 + 2 * number, "the number of messages"))
-                .or_else(|| {
-                    let (at, calls) = before?;
-                    let results = messages.last()?["content"].as_array()?;
-                    must(results.len() == calls.len(), "one result a call").or_else(|| {
-                        let paired = results
-                            .iter()
-                            .enumerate()
-                            .all(|(n, result)| result["tool_use_id"] == id(at, n));
-                        must(paired, "results are paired with their calls")
-                    })
-                }),
-            Self::OpenAi => must(seen.header("authorization") == format!("Bearer {KEY}"), "the key")
-                .or_else(|| must(messages[0]["role"] == "system", "the system prompt"))
-                .or_else(|| {
-                    must(
-                        body["tools"]
-                            .as_array()?
-                            .iter()
-                            .any(|tool| tool["function"]["name"] == "finish"),
-                        "the tools",
-                    )
-                })
-                .or_else(|| {
-                    let (at, calls) = before?;
-                    let results = &messages[messages.len() - calls.len()..];
-                    let paired = results
-                        .iter()
-                        .enumerate()
-                        .all(|(n, result)| result["role"] == "tool" && result["tool_call_id"] == id(at, n));
-                    must(paired, "results are paired with their calls")
-                }),
-        }
-    }
-
-    fn answer(self, said: &Said, number: usize) -> Value {
-        match self {
-            Self::Anthropic => {
-                let mut content = Vec::new();
-                if !said.text.is_empty() {
-                    content.push(json!({"type": "text", "text": said.text}));
-                }
-                content.extend(said.calls.iter().enumerate().map(
-                    |(n, (name, input))| json!({"type": "tool_use", "id": id(number, n), "name": name, "input": input}),
-                ));
-                json!({"type": "message", "content": content, "stop_reason": "tool_use",
-                       "usage": {"input_tokens": 100, "cache_read_input_tokens": 900, "output_tokens": 50}})
-            }
-            Self::OpenAi => {
-                let calls: Vec<Value> = said
-                    .calls
-                    .iter()
-                    .enumerate()
-                    .map(|(n, (name, input))| {
-                        json!({"id": id(number, n), "type": "function", "function": {"name": name, "arguments": input.to_string()}})
-                    })
-                    .collect();
-                let message = json!({"content": said.text, "tool_calls": calls});
-                json!({"choices": [{"message": message, "finish_reason": "tool_calls"}],
-                       "usage": {"prompt_tokens": 1000, "completion_tokens": 50, "prompt_tokens_details": {"cached_tokens": 900}}})
-            }
-        }
-    }
-}
-
-/// A server that tells a story, and refuses to go on when it is asked wrongly.
-fn teller(wire: Wire, story: Vec<Said>) -> FakeServer {
-    FakeServer::start(
-        move |seen: &Seen, nth: usize, stream: &mut TcpStream| -> io::Result<()> {
-            if seen.path == "/v1/models" {
-                return json(stream, "200 OK", r#"{"data": [{"id": "meta"}]}"#);
-            }
-            match (wire.wrong(seen, nth, &story), story.get(nth)) {
-                (Some(wrong), _) => {
-                    let error = json!({"error": {"type": "invalid_request_error", "message": wrong}});
-                    json(stream, "400 Bad Request", &error.to_string())
-                }
-                (None, Some(said)) => json(stream, "200 OK", &wire.answer(said, nth).to_string()),
-                (None, None) => json(
-                    stream,
-                    "400 Bad Request",
-                    r#"{"error": {"message": "the story is over"}}"#,
-                ),
-            }
-        },
-    )
 }
 
 fn options(records: &Path) -> ReviserOptions {

@@ -15,8 +15,8 @@ use automem::review::{
 };
 use automem::scaffold::{Scaffold, digest_of};
 use automem::types::{EpisodeNo, StepNo};
-use common::scripted_run;
 use common::terminal::Terminal;
+use common::{run_ok, scripted_run};
 
 const LINE: &str = "crafter-auto";
 
@@ -82,7 +82,7 @@ fn opened(home: &Path, editor: &Path, size: (u16, u16)) -> Terminal {
     let mut terminal = Terminal::start_as(home, &[], size, &variables, &[]);
     terminal.wait_for("●1");
     terminal.send("3");
-    terminal.wait_for("1 wait for you");
+    terminal.wait_for("waiting for you: 1");
     terminal.send("\r");
     terminal.wait_for("hunk 1 of 4");
     terminal
@@ -108,7 +108,7 @@ fn verdicts(dossier: &Dossier) -> Vec<String> {
 
 fn quit(mut terminal: Terminal) {
     terminal.send("q");
-    terminal.wait_for("proposals ·");
+    terminal.wait_for("waiting for you");
     terminal.send("q");
     terminal.wait_until("the runs", |screen| {
         screen.contains("Start with") || screen.contains("Runs ·")
@@ -286,6 +286,20 @@ fn evidence_leads_into_the_run_and_back() {
         note: "written twice".into(),
     }];
     propose(home, evidence);
+    // The same screen without a terminal.
+    let shot = run_ok(
+        home,
+        &[
+            "screenshot",
+            "--screen",
+            "review",
+            "--proposal",
+            "p1",
+            "--size",
+            "80x24",
+        ],
+    );
+    assert!(shot.contains("GATE") && shot.contains("+ log_turns = 2"), "{shot}");
     let editor = editor(home, "true");
     let mut terminal = opened(home, &editor, (80, 24));
     terminal.send("\t\t");

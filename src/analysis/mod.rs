@@ -15,11 +15,11 @@ mod provenance;
 #[cfg(test)]
 mod testing;
 
-pub use analyse::{Analysis, analyse, conclude};
+pub use analyse::{Analysis, Analyst, analyse, conclude};
 pub use fault::{Event as FaultEvent, Failure, Fault, Link, Verdict};
 pub use finding::{Finding, Place, Severity};
 pub use findings::rules;
 pub use heat::{Heat, Touches};
 pub use lines::{Line, Origin};
-pub use metrics::{EpisodeMetrics, FileMetrics, Meter, Metrics, REWARD_STEPS, ROWS, Row, RunMetrics, Unit};
+pub use metrics::{Course, EpisodeMetrics, FileMetrics, Meter, Metrics, REWARD_STEPS, ROWS, Row, RunMetrics, Unit};
 pub use provenance::{Blame, BlameLine};

@@ -134,8 +134,10 @@ impl Desk {
                 revision.line
             )));
         }
-        let body = serde_json::json!({ "format": FORMAT, "draft": draft }).to_string();
         let now = jiff::Timestamp::now().to_string();
+        let made = Proposal::new("".into(), now.clone(), draft);
+        // The parts are kept as they were cut: decisions name them, whatever cuts differences later.
+        let body = serde_json::json!({ "format": FORMAT, "draft": made.draft, "parts": made.parts }).to_string();
         let body =
             zstd::encode_all(body.as_bytes(), 9).map_err(|error| StoreError::io(&self.path, "written", &error))?;
         let write = |conn: &mut Connection| -> rusqlite::Result<i64> {
@@ -182,15 +184,38 @@ impl Desk {
     /// # Errors
     /// [`ReviewError::Meanwhile`] when there is more by now; what the state says when it does not allow it.
     pub fn append(&mut self, id: &ProposalId, seen: Seq, by: &str, what: What) -> Result<Entry, ReviewError> {
+        let mut written = self.append_all(id, seen, by, vec![what])?;
+        // One was given, so one was written.
+        written.pop().ok_or_else(|| ReviewError::NotNow {
+            id: id.clone(),
+            state: "as it was".to_owned(),
+            why: "nothing was written".to_owned(),
+        })
+    }
+
+    /// Adds several entries, or none of them when one is not allowed.
+    ///
+    /// # Errors
+    /// As for one.
+    pub fn append_all(
+        &mut self,
+        id: &ProposalId,
+        seen: Seq,
+        by: &str,
+        whats: Vec<What>,
+    ) -> Result<Vec<Entry>, ReviewError> {
         let number = self.number(id)?;
         let path = self.path.clone();
         let fail = |error: rusqlite::Error| ReviewError::from(StoreError::sqlite(&path, &error));
-        // The lock is taken first: what is read below is what the entry follows.
+        // The lock is taken first: what is read below is what the entries follow.
         let work = rusqlite::Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate).map_err(fail)?;
-        let dossier = self.read(number)?;
-        let standing = &dossier.standing;
+        let Dossier {
+            proposal,
+            mut entries,
+            mut standing,
+        } = self.read(number)?;
         if standing.seq != seen {
-            let last = dossier.entries.last();
+            let last = entries.last();
             return Err(ReviewError::Meanwhile {
                 id: id.clone(),
                 by: last.map_or_else(String::new, |entry| entry.by.clone()),
@@ -198,17 +223,27 @@ impl Desk {
                 now: standing.seq,
             });
         }
-        standing.allows(&what, &dossier.proposal, &dossier.entries)?;
         let now = jiff::Timestamp::now().to_string();
-        let seq = insert(&work, number, &now, by, &what).map_err(fail)?;
+        let first = entries.len();
+        for what in whats {
+            standing.allows(&what, &proposal, &entries)?;
+            let entry = Entry {
+                seq: insert(&work, number, &now, by, &what).map_err(fail)?,
+                proposal: id.clone(),
+                time: now.clone(),
+                by: by.to_owned(),
+                what,
+            };
+            // What takes another entry back changes what came before it.
+            let undoes = matches!(entry.what, What::Undone { .. });
+            entries.push(entry);
+            match entries.last() {
+                Some(entry) if !undoes => standing.follow(entry),
+                _ => standing = Standing::of(&proposal, &entries),
+            }
+        }
         work.commit().map_err(fail)?;
-        Ok(Entry {
-            seq,
-            proposal: id.clone(),
-            time: now,
-            by: by.to_owned(),
-            what,
-        })
+        Ok(entries.split_off(first))
     }
 
     /// The whole log, oldest first.
@@ -297,6 +332,7 @@ impl Desk {
             id: id_of(number),
             created,
             draft: self.parse(&what, body["draft"].take())?,
+            parts: self.parse(&what, body["parts"].take())?,
         };
         let entries = self.entries(
             "SELECT seq, proposal, time, by, body FROM review_log WHERE proposal = ?1 ORDER BY seq",

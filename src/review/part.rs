@@ -111,6 +111,9 @@ impl Part {
     }
 }
 
+/// Share of equal lines below which a file's text counts as another one.
+const ANOTHER_TEXT: f32 = 0.25;
+
 fn lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
@@ -145,6 +148,11 @@ pub fn parts_of(old: &BTreeMap<String, String>, new: &BTreeMap<String, String>) 
                 let (before, after) = (lines(before), lines(after));
                 let mut n = 0;
                 let diff = TextDiff::from_slices(&before, &after);
+                // What shares little with what it replaces is another text, not many small changes.
+                if before.len().min(after.len()) > 2 && diff.ratio() < ANOTHER_TEXT {
+                    parts.push(Part::new(id(1), path, PartKind::Change, (0, &before), (0, &after)));
+                    continue;
+                }
                 for op in diff.ops() {
                     if matches!(op, DiffOp::Equal { .. }) {
                         continue;
@@ -244,6 +252,14 @@ mod tests {
             (*part.id.0 == *"a.md#1").then_some(Taken::Instead("eins\nuno\n"))
         });
         assert_eq!(edited["a.md"], "eins\nuno\ntwo\nthree\nfour\n");
+    }
+
+    #[test]
+    fn another_text_is_one_part() {
+        let (old, new) = ("# v0\n\na\nb\nc\nd\n", "# v1\n\nx\ny\nz\nu\nv\nw\n");
+        assert_eq!(parts_of(&files(old), &files(new)).len(), 1);
+        let changed = old.replace('b', "2").replace('d', "4");
+        assert_eq!(parts_of(&files(old), &files(&changed)).len(), 2);
     }
 
     #[test]

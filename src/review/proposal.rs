@@ -41,15 +41,28 @@ pub struct Evidence {
 }
 
 /// Something that waits for a person.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Proposal {
     /// Its identity.
     pub id: ProposalId,
     /// When it was made, RFC 3339, UTC.
     pub created: String,
     /// What was suggested.
-    #[serde(flatten)]
     pub draft: Draft,
+    /// Its parts as they were cut when it was made, before anything is split.
+    pub parts: Vec<Part>,
+}
+
+impl Proposal {
+    /// A draft with an identity, cut into parts.
+    pub fn new(id: ProposalId, created: String, draft: Draft) -> Self {
+        Self {
+            id,
+            created,
+            parts: draft.content.parts(),
+            draft,
+        }
+    }
 }
 
 /// A proposal before it has an identity.
@@ -115,8 +128,8 @@ impl Content {
         }
     }
 
-    /// The parts as they are before anything is split.
-    pub fn parts(&self) -> Vec<Part> {
+    /// Cuts it into parts.
+    fn parts(&self) -> Vec<Part> {
         match self {
             Self::Revision(revision) => parts_of(&revision.base, &revision.files),
         }

@@ -184,10 +184,9 @@ impl Standing {
             state: State::Pending,
             extent: None,
             parts: proposal
-                .draft
-                .content
-                .parts()
-                .into_iter()
+                .parts
+                .iter()
+                .cloned()
                 .map(|part| PartStanding { part, decision: None })
                 .collect(),
             comments: Vec::new(),
@@ -213,6 +212,12 @@ impl Standing {
             }
         }
         standing
+    }
+
+    /// Takes one more entry in, which must have been allowed and must not be one that takes another back.
+    pub(super) fn follow(&mut self, entry: &Entry) {
+        self.seq = self.seq.max(entry.seq);
+        self.take(entry);
     }
 
     fn take(&mut self, entry: &Entry) {

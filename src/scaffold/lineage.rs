@@ -58,7 +58,8 @@ impl Node {
             .collect()
     }
 
-    /// Mean progression and its standard error; `None` without episodes. The error of one episode is 0.
+    /// Mean progression and its standard error; `None` without episodes. The error is the reference's: the
+    /// population standard deviation over the square root of the number of episodes, as in a gate's table.
     pub fn mean(&self) -> Option<(f64, f64)> {
         let all = self.progression();
         let n = all.len() as f64;
@@ -67,12 +68,7 @@ impl Node {
         }
         let mean = all.iter().sum::<f64>() / n;
         let spread: f64 = all.iter().map(|x| (x - mean).powi(2)).sum();
-        let error = if all.len() > 1 {
-            (spread / (n - 1.0) / n).sqrt()
-        } else {
-            0.0
-        };
-        Some((mean, error))
+        Some((mean, spread.sqrt() / n))
     }
 }
 
@@ -362,6 +358,6 @@ mod tests {
         assert_eq!(node.mean(), Some((0.2, 0.0)));
         node.runs.push(run(&[0.4, 0.6]));
         let (mean, error) = node.mean().unwrap();
-        assert!((mean - 0.4).abs() < 1e-12 && (error - (0.04_f64 / 3.0).sqrt()).abs() < 1e-12);
+        assert!((mean - 0.4).abs() < 1e-12 && (error - (0.08_f64 / 9.0).sqrt()).abs() < 1e-12);
     }
 }

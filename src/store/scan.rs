@@ -100,6 +100,16 @@ pub(super) struct Stretch {
     steps: usize,
 }
 
+impl Stretch {
+    /// Leaves out what lies before a step; tells whether anything is left.
+    fn begin_at(&mut self, step: StepNo) -> bool {
+        let gone = step.0.saturating_sub(self.from.0);
+        self.from = self.from.max(step);
+        self.steps = self.steps.saturating_sub(gone as usize);
+        self.steps > 0
+    }
+}
+
 /// A commit's text of a step.
 pub(super) struct Stored<'a> {
     pub(super) step: StepNo,
@@ -271,19 +281,22 @@ impl Reader {
         })
     }
 
-    /// Shows the events of every step of the run, step by step in the order of each episode, while other
-    /// threads read ahead. What is read ahead is bounded, however long the run is.
+    /// Shows the events of every step of the run, episode by episode and step by step, while other threads
+    /// read ahead. What is read ahead is bounded, however long the run is. Each episode begins with the step
+    /// that `from` gives.
     ///
     /// # Errors
     /// When it is cancelled, the file is damaged, or `visit` fails.
     pub fn each_step(
         &self,
         kinds: Kinds,
+        from: &dyn Fn(EpisodeNo) -> StepNo,
         cancel: &Cancel,
         progress: &mut dyn FnMut(Progress),
         visit: &mut Visit<'_>,
     ) -> Result<(), StoreError> {
-        let stretches = self.stretches((EpisodeNo(0), StepNo(0)))?;
+        let mut stretches = self.stretches((EpisodeNo(0), StepNo(0)))?;
+        stretches.retain_mut(|stretch| stretch.begin_at(from(stretch.episode)));
         let threads = THREADS.min(stretches.len());
         let mut state = Progress {
             total: stretches.iter().map(|stretch| stretch.steps).sum(),

@@ -144,10 +144,10 @@ pub fn diff() -> Result<f64, TuiError> {
     };
     let new: String = old.split_inclusive('\n').enumerate().map(changed).collect();
     let files = |text: &str| BTreeMap::from([("hooks.star".to_owned(), text.to_owned())]);
-    let proposal = Proposal {
-        id: "p1".into(),
-        created: String::new(),
-        draft: Draft {
+    let proposal = Proposal::new(
+        "p1".into(),
+        String::new(),
+        Draft {
             author: String::new(),
             title: String::new(),
             rationale: String::new(),
@@ -162,7 +162,7 @@ pub fn diff() -> Result<f64, TuiError> {
                 files: files(&new),
             })),
         },
-    };
+    );
     let mut times = Vec::new();
     for _ in 0..9 {
         let theme = Theme::load("dark", Depth::True)?;

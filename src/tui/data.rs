@@ -13,6 +13,7 @@ use ratatui::crossterm::event::KeyEvent;
 pub(crate) use super::effects::{ControlRequest, EditRequest, Effect, LoadRequest, ThemeRequest};
 pub(crate) use super::entries::{Here, RunEntry, RunState, StartRequest};
 use super::filter::{Filter, Match};
+use super::insight::InsightNews;
 use super::lab::LabData;
 use super::memory_diff::MemoryDiff;
 use super::pictures::{Graphics, Ready};
@@ -132,6 +133,8 @@ pub(crate) enum Data {
     Search(SearchNews),
     /// A look for what a filter lets through goes on.
     Filter(FilterNews),
+    /// Measuring a run goes on.
+    Insight(InsightNews),
     /// The difference between two scaffolds.
     Diff(Box<ScaffoldDiff>),
     /// A run of this process was started.
@@ -195,6 +198,8 @@ pub(crate) enum Data {
     Proposals(Vec<Standing>),
     /// A proposal that was opened, or that goes on.
     Dossier(Arc<Dossier>),
+    /// A proposal that shall be opened.
+    ShowProposal(ProposalId),
     /// A proposal that cannot be opened: cause and next step.
     NoDossier(String),
     /// Colours of lines of a proposal's file.

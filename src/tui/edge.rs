@@ -10,6 +10,7 @@ use crossbeam_channel::{Receiver, Sender};
 use super::coloring;
 use super::data::{Data, EditRequest, Effect, Event, LiveId, StartRequest};
 use super::effects::{Ask, ColourRequest, EditOf, LabAsk};
+use super::insight;
 use super::jobs;
 use super::laboratory;
 use super::loader::{self, Request};
@@ -20,6 +21,7 @@ use super::playing::{Played, Playing};
 use super::proposals;
 use super::theme::Themes;
 use crate::agent::RunHandle;
+use crate::analysis::Analyst;
 use crate::config::{Settings, Workspace};
 use crate::jobs::Cancel;
 use crate::store::{Leftover, Registry, Trash};
@@ -41,6 +43,9 @@ pub(super) struct Edge {
     pictures: Option<encode::Desk>,
     search: Cancel,
     filter: Cancel,
+    analysis: Cancel,
+    /// What the last run that was measured came to, so that only what is new is measured.
+    analyst: Arc<Mutex<Option<Analyst>>>,
     lookout: Option<Lookout>,
     proposals: Sender<Ask>,
     colours: Option<Sender<ColourRequest>>,
@@ -100,6 +105,8 @@ impl Edge {
             started: Arc::default(),
             search: Cancel::new(),
             filter: Cancel::new(),
+            analysis: Cancel::new(),
+            analyst: Arc::default(),
             lookout: None,
             pull: Cancel::new(),
             optimization: Cancel::new(),
@@ -158,6 +165,15 @@ impl Edge {
                 jobs::spawn(&self.events, move |events| jobs::search(path, &text, &cancel, events));
             }
             Effect::CancelSearch => self.search.cancel(),
+            Effect::Analyse { path, episode } => {
+                self.analysis.cancel();
+                self.analysis = Cancel::new();
+                let (cancel, analyst) = (self.analysis.clone(), Arc::clone(&self.analyst));
+                jobs::spawn(&self.events, move |events| {
+                    insight::measure(path, episode, &mut locked(&analyst), &cancel, events)
+                });
+            }
+            Effect::CancelAnalysis => self.analysis.cancel(),
             Effect::LoadHeat { episode, upto } => self.ask(Request::Heat { episode, upto }),
             Effect::LoadMemoryDiff(wish) => self.ask(Request::MemoryDiff(wish)),
             Effect::Sift { episode, steps, filter } => self.ask(Request::Sift { episode, steps, filter }),
@@ -348,6 +364,7 @@ impl Edge {
     pub(super) fn close(mut self) -> (Vec<RunHandle>, Option<String>) {
         self.search.cancel();
         self.filter.cancel();
+        self.analysis.cancel();
         self.lookout = None;
         self.pull.cancel();
         self.optimization.cancel();

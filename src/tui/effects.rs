@@ -100,6 +100,15 @@ pub(crate) enum Effect {
     },
     /// Stop searching.
     CancelSearch,
+    /// Measure the run as far as it was not measured yet.
+    Analyse {
+        /// Its file.
+        path: PathBuf,
+        /// The episode whose numbers are wanted over its steps.
+        episode: EpisodeNo,
+    },
+    /// Stop measuring.
+    CancelAnalysis,
     /// Compare the scaffold with another; `None` gives the parent or the first other one.
     Diff {
         /// Name of the other.
@@ -216,6 +225,8 @@ pub(crate) struct LoadRequest {
 pub(crate) enum Ask {
     /// Look for proposals again.
     List,
+    /// Put the one that comes with the program on the desk, and open it.
+    Sample,
     /// Open one, or read it again.
     Open(ProposalId),
     /// It is not looked at any more.

@@ -530,4 +530,62 @@ mod tests {
         assert!(matches!(delete(&workspace, &mut trash, run), Data::Forgotten(_)));
         assert_eq!(listed(&workspace), 0);
     }
+
+    #[test]
+    fn a_revision_that_waits_is_among_what_a_scaffold_is_compared_with() {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Workspace::at(dir.path());
+        let base = Scaffold::files_named("crafter-v0", &workspace).unwrap();
+        let ours = ScaffoldRef {
+            name: "crafter-v0".into(),
+            version: "0.1.0".into(),
+            parent: None,
+            digest: scaffold::digest_of(&base),
+            files: base.clone(),
+        };
+        let others = |data| match data {
+            Data::Diff(diff) => *diff,
+            other => panic!("{other:?}"),
+        };
+        let before = others(diff(&workspace, &ours, None));
+        assert!(!workspace.database().exists() && !before.others.iter().any(|name| name.starts_with(PENDING)));
+        let mut files = base.clone();
+        files.insert("METHOD.md".into(), "# mine\n".into());
+        let draft = crate::review::Draft {
+            author: "rules".into(),
+            title: "t".into(),
+            rationale: String::new(),
+            evidence: Vec::new(),
+            usage: crate::llm::Usage::default(),
+            origin: None,
+            content: crate::review::Content::Revision(Box::new(crate::review::RevisionContent {
+                line: "mine".into(),
+                parent: "crafter-v0".into(),
+                parent_digest: ours.digest,
+                base,
+                files,
+            })),
+        };
+        let id = Desk::open(&workspace).unwrap().propose(draft, "rules").unwrap();
+        let found = others(diff(&workspace, &ours, None)).others;
+        let name = format!("{PENDING}{id}");
+        assert_eq!(found.last(), Some(&name));
+        let shown = others(diff(&workspace, &ours, Some(name)));
+        assert!(
+            shown.lines.contains(&DiffLine::Added("# mine".into())),
+            "{:?}",
+            shown.lines
+        );
+        // Another scaffold has nothing to do with it.
+        let other = ScaffoldRef {
+            digest: crate::types::Digest::of("x"),
+            ..ours
+        };
+        assert!(
+            !others(diff(&workspace, &other, None))
+                .others
+                .iter()
+                .any(|name| name.starts_with(PENDING))
+        );
+    }
 }

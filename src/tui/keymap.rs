@@ -47,6 +47,8 @@ pub(crate) enum Place {
     Timeline,
     /// The exact prompt and answer.
     Inspector,
+    /// Metrics, findings and faults.
+    Insight,
     /// A list with a filter that is typed: help, palette.
     Picker,
     /// A line of text: search, filter, file name.
@@ -90,6 +92,7 @@ impl Place {
             Self::ScaffoldFile => "Scaffold file",
             Self::Timeline => "Timeline",
             Self::Inspector => "Prompt and answer",
+            Self::Insight => "Metrics and findings",
             Self::Picker => "List",
             Self::Line => "Text",
             Self::TakeOver => "Take over",
@@ -200,6 +203,7 @@ pub(crate) enum Action {
     EditMemory,
     Tell,
     Search,
+    Insight,
     HitBy(i32),
     View,
     Picture,

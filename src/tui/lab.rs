@@ -350,19 +350,17 @@ impl LabScreen {
         }
     }
 
-    /// Versions on the chart: those of the selected one's name and of the names it comes from, as far as they were
-    /// played; all of them when none of these were.
+    /// Versions on the chart: all that come from the same first scaffold as the selected one, as far as they were
+    /// played; all that were played when none of these were.
     pub(crate) fn charted(&self) -> Vec<&Node> {
         let lineage = &self.data.lineage;
-        let family = self
-            .selected_node()
-            .map_or_else(Vec::new, |node| lineage.ancestry(&node.line));
+        let root = self.selected_node().and_then(|node| lineage.ancestry(&node.line).pop());
         let played = |node: &&Node| node.mean().is_some();
         let of_family: Vec<&Node> = lineage
             .nodes
             .iter()
             .filter(played)
-            .filter(|node| family.contains(&node.line))
+            .filter(|node| lineage.ancestry(&node.line).last() == root.as_ref())
             .collect();
         if of_family.is_empty() {
             lineage.nodes.iter().filter(played).collect()

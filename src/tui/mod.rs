@@ -21,6 +21,7 @@ mod entries;
 mod export;
 mod filter;
 mod folded;
+mod insight;
 mod inspector;
 mod jobs;
 mod keymap;

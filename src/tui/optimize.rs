@@ -77,7 +77,7 @@ impl Wish {
             Self::Scaffold => "the scaffold that is to become better",
             Self::Seeds => "parent and revision play the same: 42..51, or 1,2,9",
             Self::Iterations => "promotions at most; each has up to 3 attempts",
-            Self::Meta => "who writes revisions: rules, anthropic:MODEL, openai:URL,MODEL, command:'...'",
+            Self::Meta => "who writes revisions: rules, anthropic:MODEL, openai:MODEL@URL, command:'...'",
             Self::Model => "who plays: scripted is a program; a model's name, FILE.gguf",
             Self::Steps => "steps an episode may take",
             Self::Workers => "episodes played at the same time",

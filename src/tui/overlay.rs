@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::data::LiveId;
+use super::insight::InsightPanel;
 use super::inspector::Inspector;
 use super::keymap::{self, Action, Place};
 use super::optimize::OptimizeForm;
@@ -43,6 +44,8 @@ pub(crate) enum Overlay {
     Files(Picker),
     /// A person plays in the agent's place.
     TakeOver(Box<TakeOver>),
+    /// Metrics, findings and faults.
+    Insight(InsightPanel),
 }
 
 impl Overlay {
@@ -54,6 +57,7 @@ impl Overlay {
             }
             Self::TakeOver(panel) if panel.walks => vec![Place::Walk, Place::TakeOver, Place::Always],
             Self::TakeOver(_) => vec![Place::TakeOver, Place::Always],
+            Self::Insight(_) => vec![Place::Insight, Place::Global, Place::Always],
             Self::Line(_) => vec![Place::Line, Place::Always],
             Self::Confirm(_) => vec![Place::Confirm, Place::Always],
             Self::Seal(_) => vec![Place::Seal, Place::Always],
@@ -342,7 +346,7 @@ impl Confirm {
                 "An optimization is under way. Quit?".to_owned(),
                 vec![
                     "What it did is kept: every finished step, every decision.".to_owned(),
-                    "Lab goes on with it later, and so does `automem optimize --resume NAME`.".to_owned(),
+                    "Lab, or `automem optimize --resume NAME`, goes on with it.".to_owned(),
                 ],
             ),
             Self::StopRun(_) => (

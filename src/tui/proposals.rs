@@ -12,8 +12,9 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
 use super::data::{Data, Event};
 use super::effects::Ask;
+use super::jobs;
 use crate::config::Workspace;
-use crate::review::{Desk, Dossier, ProposalId, ReviewError, Seq, State, What, check_result};
+use crate::review::{self, Desk, Dossier, ProposalId, ReviewError, Seq, State, What, check_result};
 use crate::scaffold::digest_of;
 
 /// How often it is looked whether somebody else wrote something.
@@ -45,6 +46,8 @@ struct Keeper {
     own: BTreeSet<Seq>,
     open: Option<(ProposalId, Option<(Seq, State)>)>,
     stamp: Option<Stamp>,
+    /// The list that was told is older than what was written here.
+    wrote: bool,
 }
 
 impl Keeper {
@@ -53,18 +56,19 @@ impl Keeper {
             workspace,
             events,
             desk: None,
-            by: person(),
+            by: review::person(),
             own: BTreeSet::new(),
             open: None,
             stamp: None,
+            wrote: false,
         }
     }
 
     fn run(mut self, wishes: &Receiver<Ask>) {
-        let mut list = self.look();
-        while list.is_ok() {
-            list = match wishes.recv_timeout(POLL) {
-                Ok(wish) => self.serve(wish),
+        let mut alive = self.look();
+        while alive.is_ok() {
+            alive = match wishes.recv_timeout(POLL) {
+                Ok(wish) => self.serve(wish).and_then(|()| self.catch_up(wishes.is_empty())),
                 Err(RecvTimeoutError::Timeout) => self.look(),
                 Err(RecvTimeoutError::Disconnected) => return,
             };
@@ -99,15 +103,33 @@ impl Keeper {
         if !self.workspace.database().is_file() {
             return self.send(Data::Proposals(Vec::new()));
         }
-        self.tell(false)
+        self.tell()
     }
 
-    /// Tells the list, and the open proposal where it went on or `again` is set.
-    fn tell(&mut self, again: bool) -> Result<(), Gone> {
-        match self.desk().and_then(|desk| desk.list()) {
-            Ok(list) => self.send(Data::Proposals(list))?,
-            Err(error) => self.send(Data::Failed(error.to_string()))?,
+    /// Tells the list after own writing, once no key waits any more: it takes longer than one entry.
+    fn catch_up(&mut self, idle: bool) -> Result<(), Gone> {
+        if !self.wrote || !idle {
+            return Ok(());
         }
+        self.wrote = false;
+        self.stamp = Some(self.stamp());
+        self.tell_list()
+    }
+
+    fn tell_list(&mut self) -> Result<(), Gone> {
+        match self.desk().and_then(|desk| desk.list()) {
+            Ok(list) => self.send(Data::Proposals(list)),
+            Err(error) => self.send(Data::Failed(error.to_string())),
+        }
+    }
+
+    /// Tells the open proposal where it went on, and the list.
+    fn tell(&mut self) -> Result<(), Gone> {
+        self.tell_open(false)?;
+        self.tell_list()
+    }
+
+    fn tell_open(&mut self, again: bool) -> Result<(), Gone> {
         let Some((id, known)) = self.open.clone() else {
             return Ok(());
         };
@@ -133,7 +155,7 @@ impl Keeper {
 
     fn serve(&mut self, wish: Ask) -> Result<(), Gone> {
         let done = match wish {
-            Ask::List => return self.tell(false),
+            Ask::List => return self.tell(),
             Ask::Close => {
                 self.open = None;
                 return Ok(());
@@ -147,6 +169,7 @@ impl Keeper {
                     Err(error) => self.send(Data::NoDossier(error.to_string())),
                 };
             }
+            Ask::Sample => return self.sample(),
             Ask::Append(id, seen, entries) => self.append(&id, seen, entries),
             Ask::Undo(id, seen) => self.undo(&id, seen),
             Ask::Commit(id, seen) => self.commit(&id, seen),
@@ -166,9 +189,34 @@ impl Keeper {
             self.send(Data::Failed(error.to_string()))?;
         }
         // Also after a refusal: what is there now is what the next key is about.
-        self.tell(true)?;
-        self.stamp = Some(self.stamp());
-        Ok(())
+        self.wrote = true;
+        self.tell_open(true)
+    }
+
+    /// Puts the sample proposal on the desk, with the runs its evidence is in; one that waits is opened again.
+    fn sample(&mut self) -> Result<(), Gone> {
+        if let Data::Failed(why) = jobs::sample(&self.workspace) {
+            return self.send(Data::NoDossier(why));
+        }
+        let (runs, by) = (self.workspace.runs_dir(), self.by.clone());
+        let made = self.desk().and_then(|desk| {
+            let draft = review::sample(&runs)?;
+            let known = desk
+                .list()?
+                .into_iter()
+                .find(|standing| standing.waits() && standing.title == draft.title && standing.author == draft.author);
+            match known {
+                Some(standing) => Ok(standing.id),
+                None => desk.propose(draft, &by),
+            }
+        });
+        match made {
+            Ok(id) => {
+                self.send(Data::ShowProposal(id))?;
+                self.tell()
+            }
+            Err(error) => self.send(Data::NoDossier(error.to_string())),
+        }
     }
 
     /// What was written after `seen` by nobody else was seen, too: it was asked for from this screen.
@@ -179,12 +227,10 @@ impl Keeper {
 
     fn append(&mut self, id: &ProposalId, seen: Seq, entries: Vec<What>) -> Result<(), ReviewError> {
         let dossier = self.desk()?.dossier(id)?;
-        let mut seen = self.seen(&dossier, seen);
+        let seen = self.seen(&dossier, seen);
         let by = self.by.clone();
-        for what in entries {
-            seen = self.desk()?.append(id, seen, &by, what)?.seq;
-            self.own.insert(seen);
-        }
+        let written = self.desk()?.append_all(id, seen, &by, entries)?;
+        self.own.extend(written.iter().map(|entry| entry.seq));
         Ok(())
     }
 
@@ -242,11 +288,116 @@ fn checked(workspace: &Workspace, dossier: &Dossier, by: &str) -> Result<(), Rev
         .map(|_| ())
 }
 
-/// Whose hand it is.
-fn person() -> String {
-    ["USER", "LOGNAME", "USERNAME"]
-        .into_iter()
-        .filter_map(|name| std::env::var(name).ok())
-        .find(|name| !name.trim().is_empty())
-        .unwrap_or_else(|| "person".to_owned())
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::llm::Usage;
+    use crate::review::{Content, Draft, RevisionContent, Verdict};
+    use crate::scaffold::Scaffold;
+
+    /// Waits for news that fits.
+    fn wait<T>(events: &Receiver<Event>, fits: impl Fn(Data) -> Option<T>) -> T {
+        for _ in 0..1_000 {
+            if let Event::Data(data) = events.recv_timeout(Duration::from_secs(60)).unwrap()
+                && let Some(found) = fits(data)
+            {
+                return found;
+            }
+        }
+        panic!("it was never told");
+    }
+
+    fn dossier(events: &Receiver<Event>, fits: impl Fn(&Dossier) -> bool) -> Arc<Dossier> {
+        wait(events, |data| match data {
+            Data::Dossier(dossier) if fits(&dossier) => Some(dossier),
+            _ => None,
+        })
+    }
+
+    fn propose(workspace: &Workspace) -> ProposalId {
+        let base = Scaffold::files_named("crafter-v0", workspace).unwrap();
+        let mut files: BTreeMap<String, String> = base.clone();
+        files.insert("METHOD.md".into(), "# mine\n".into());
+        files.insert("prompts/new.md".into(), "x\n".into());
+        let draft = Draft {
+            author: "rules".into(),
+            title: "t".into(),
+            rationale: String::new(),
+            evidence: Vec::new(),
+            usage: Usage::default(),
+            origin: None,
+            content: Content::Revision(Box::new(RevisionContent {
+                line: "mine".into(),
+                parent: "crafter-v0".into(),
+                parent_digest: digest_of(&base),
+                base,
+                files,
+            })),
+        };
+        Desk::open(workspace).unwrap().propose(draft, "rules").unwrap()
+    }
+
+    fn accept(dossier: &Dossier, part: usize) -> What {
+        let part = &dossier.standing.parts[part].part;
+        What::Decided {
+            part: part.id.clone(),
+            digest: part.digest,
+            verdict: Verdict::Accept,
+            comment: String::new(),
+            policy: None,
+        }
+    }
+
+    #[test]
+    fn own_keys_follow_each_other_and_another_hand_is_not_overwritten() {
+        let room = tempfile::tempdir().unwrap();
+        let workspace = Workspace::at(room.path());
+        let (sender, events) = bounded(1_000);
+        let wishes = spawn(workspace.clone(), sender).unwrap();
+        let none = |data| match data {
+            Data::Proposals(list) => Some(list.len()),
+            _ => None,
+        };
+        assert_eq!(wait(&events, none), 0);
+        assert!(!workspace.database().exists(), "looking makes no database");
+        let id = propose(&workspace);
+        let one = |data| match data {
+            Data::Proposals(list) if list.len() == 1 => Some(()),
+            _ => None,
+        };
+        wait(&events, one);
+        wishes.send(Ask::Open(id.clone())).unwrap();
+        let first = dossier(&events, |_| true);
+        // Two keys before the first answer: both know the same log.
+        let seen = first.standing.seq;
+        for part in 0..2 {
+            wishes
+                .send(Ask::Append(id.clone(), seen, vec![accept(&first, part)]))
+                .unwrap();
+        }
+        let both = dossier(&events, |now| now.standing.waiting() == 0);
+        assert_eq!(both.entries.len(), 3);
+        wishes.send(Ask::Undo(id.clone(), both.standing.seq)).unwrap();
+        let undone = dossier(&events, |now| now.standing.waiting() == 1);
+        // Somebody else writes; a key that does not know of it is refused, and what is there is told.
+        let text = "wait".to_owned();
+        let theirs = What::Commented { part: None, text };
+        let mut desk = Desk::open(&workspace).unwrap();
+        desk.append(&id, undone.standing.seq, "grace", theirs).unwrap();
+        let late = Ask::Append(id.clone(), undone.standing.seq, vec![accept(&first, 1)]);
+        wishes.send(late).unwrap();
+        let said = wait(&events, |data| match data {
+            Data::Failed(said) => Some(said),
+            _ => None,
+        });
+        assert!(said.contains("grace"), "{said}");
+        let now = dossier(&events, |now| !now.standing.comments.is_empty());
+        assert_eq!(now.standing.waiting(), 1);
+        wishes
+            .send(Ask::Append(id, now.standing.seq, vec![accept(&first, 1)]))
+            .unwrap();
+        dossier(&events, |now| now.standing.waiting() == 0);
+    }
 }

@@ -213,6 +213,11 @@ impl State {
         }
     }
 
+    /// Whether there are proposals.
+    pub(crate) fn lists_proposals(&self) -> bool {
+        !self.review.list.is_empty()
+    }
+
     /// The standing of the open proposal.
     fn proposal(&self) -> Option<&Standing> {
         self.review.open.as_ref().map(|open| open.standing())

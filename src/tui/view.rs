@@ -41,6 +41,7 @@ pub(crate) fn draw(state: &State, buf: &mut Buffer) -> Option<(u16, u16)> {
             Overlay::Confirm(confirm) => panels::confirm::draw(state, confirm, frame.body, buf),
             Overlay::Files(picker) => panels::picker::draw(state, picker, "Edit a memory file", frame.body, buf),
             Overlay::TakeOver(panel) => panels::take_over::draw(state, panel, buf),
+            Overlay::Insight(panel) => panels::insight::draw(state, panel, frame.body, buf),
             Overlay::Reasons(picker) => panels::picker::draw(state, picker, "Reject, because it is …", frame.body, buf),
             Overlay::Seal(seal) => panels::seal::draw(state, seal, frame.body, buf),
             Overlay::Line(_) => {}

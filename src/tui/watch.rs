@@ -11,6 +11,7 @@ use std::time::Duration;
 use super::cache::Cache;
 use super::data::{LoadRequest, MemoryView, Opened, Place as Hit, Timeline};
 use super::filter::{Filter, Match};
+use super::insight::Insight;
 use super::keymap::{Kind, Place};
 use super::layout::Pane;
 use super::panes::{ActionsPane, GamePane, MemoryPane, ScaffoldPane};
@@ -217,6 +218,8 @@ pub(crate) struct Watch {
     pub(crate) scaffold: ScaffoldPane,
     /// The search.
     pub(crate) search: Search,
+    /// Metrics, findings and faults, as far as they are known.
+    pub(crate) insight: Insight,
     /// The filter of the stream.
     pub(crate) filtering: Option<Filtering>,
     /// What was typed last and is no filter.
@@ -255,6 +258,7 @@ impl Watch {
             actions: ActionsPane::default(),
             scaffold: ScaffoldPane::default(),
             search: Search::default(),
+            insight: Insight::default(),
             filtering: None,
             filter_typed: None,
         };

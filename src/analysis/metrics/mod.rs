@@ -3,6 +3,7 @@
 //! Owns the meter, which takes the events of an episode one at a time, and the definitions, which
 //! `docs/METRICS.md` has in words. Must not read files.
 
+mod course;
 mod evidence;
 mod meter;
 mod shelf;
@@ -12,6 +13,7 @@ pub(in crate::analysis) mod text;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::course::Course;
 pub(in crate::analysis) use self::evidence::{Evidence, FileStory, Sample, Spell, Status, Waste};
 pub use self::meter::Meter;
 pub use self::table::{ROWS, Row, Unit};
@@ -20,7 +22,7 @@ pub use self::tally::{FileMetrics, Metrics, REWARD_STEPS};
 use crate::types::EpisodeNo;
 
 /// A run in numbers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct RunMetrics {
     /// Its file's name, or its id.
     pub run: String,

@@ -4,6 +4,7 @@
 //! the table; it measures and must not print.
 
 mod agent;
+mod analysis;
 mod crafter;
 mod llama;
 mod scaffold;
@@ -35,6 +36,8 @@ macro_rules! benches {
 benches! {
     /// The agent's loop with the scripted player and recording on; a late step against an early one
     Agent => agent,
+    /// Metrics, findings and faults of a run
+    Analysis => analysis,
     /// Crafter: steps a second by day and by night, with and without text; reset
     Crafter => crafter,
     /// Local inference: prompt and decode speed, beside llama.cpp's own bench when that is there

@@ -15,7 +15,8 @@ use super::output::{print_json, print_text};
 use crate::config::Workspace;
 use crate::protocol::sanitize::clean;
 use crate::review::{
-    Content, Desk, Draft, ProposalId, ReviewError, RevisionContent, State, What, check_result, read_draft, write_draft,
+    Content, Desk, Draft, ProposalId, ReviewError, RevisionContent, State, What, check_result, person, read_draft,
+    write_draft,
 };
 use crate::scaffold::{self, MANIFEST, Scaffold, digest_of};
 
@@ -140,7 +141,7 @@ enum Verb {
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let workspace = Workspace::find()?;
     let mut desk = Desk::open(&workspace)?;
-    let by = who();
+    let by = person();
     match args.verb {
         Verb::List { json } => {
             let all = desk.list()?;
@@ -226,14 +227,6 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Whose hand it is: the user's name as the system knows it.
-fn who() -> String {
-    ["USER", "LOGNAME", "USERNAME"]
-        .into_iter()
-        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
-        .unwrap_or_else(|| "person".to_owned())
 }
 
 fn id_of(text: &str) -> ProposalId {

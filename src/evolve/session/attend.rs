@@ -48,10 +48,10 @@ mod tests {
     use crate::types::Digest;
 
     fn standing(state: State, extent: Option<Extent>) -> Standing {
-        let proposal = Proposal {
-            id: "p1".into(),
-            created: String::new(),
-            draft: Draft {
+        let proposal = Proposal::new(
+            "p1".into(),
+            String::new(),
+            Draft {
                 author: String::new(),
                 title: String::new(),
                 rationale: String::new(),
@@ -66,7 +66,7 @@ mod tests {
                     files: BTreeMap::new(),
                 })),
             },
-        };
+        );
         let mut standing = Standing::of(&proposal, &[]);
         standing.state = state;
         standing.extent = extent;

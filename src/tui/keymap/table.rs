@@ -180,6 +180,21 @@ pub(crate) static TABLE: &[Binding] = &[
     key(P::Watch, &["F"], A::Filter, "filter", "Actions: show only some, such as `op:APPEND phase:LOG`; [ ] go through them", 7),
     key_if(State::has_filter, P::Watch, &["X"], A::ClearFilter, "no filter", "Actions: show everything again", 5),
 
+    key(P::Watch, &["i"], A::Insight, "metrics", "Metrics as of this step, what goes wrong in the run, and what its failures go back to", 7),
+
+    // metrics, findings, faults
+    key(P::Insight, &["Enter"], A::Open, "its steps", "Go to the first step that shows it, then to the next", 2),
+    key(P::Insight, &["n"], A::HitBy(1), "next step", "The next step that shows it", 4),
+    key(P::Insight, &["N"], A::HitBy(-1), "step before", "The step before that shows it", 0),
+    key(P::Insight, &["Tab", "S-Tab"], A::Part, "findings/numbers", "Findings and faults, or the numbers", 3),
+    key(P::Insight, &["Up", "k"], A::Up, "choose", "The one above", 5),
+    key(P::Insight, &["Down", "j"], A::Down, "choose", "The one below", 5),
+    key(P::Insight, &["PgUp"], A::PageUp, "page", "A page up", 0),
+    key(P::Insight, &["PgDn"], A::PageDown, "page", "A page down", 0),
+    key(P::Insight, &["Left", "h"], A::StepBy(-1), "step", "The step before", 6),
+    key(P::Insight, &["Right", "l"], A::StepBy(1), "step", "The next step", 6),
+    key(P::Insight, &["Esc", "i", "q"], A::Cancel, "close", "Close; what was measured is kept, a look at the run under way ends", 1),
+
     // panes
     key(P::Game, &["Up", "k"], A::Up, "scroll", "Scroll the text or the map up", 0),
     key(P::Game, &["Down", "j"], A::Down, "scroll", "Scroll the text or the map down", 0),
@@ -290,13 +305,14 @@ pub(crate) static TABLE: &[Binding] = &[
     key(P::Walk, &["Down"], A::Walk(Side::South), "walk", "Walk one step to the south, or down", 1),
 
     // proposals
-    key(P::Review, &["Enter"], A::Open, "open", "Open the proposal", 2),
-    key(P::Review, &["Up", "k"], A::Up, "move", "The one above", 3),
-    key(P::Review, &["Down", "j"], A::Down, "move", "The one below", 3),
+    key_if(State::lists_proposals, P::Review, &["Enter"], A::Open, "open", "Open the proposal", 2),
+    key_if(State::lists_proposals, P::Review, &["Up", "k"], A::Up, "move", "The one above", 3),
+    key_if(State::lists_proposals, P::Review, &["Down", "j"], A::Down, "move", "The one below", 3),
     key(P::Review, &["PgUp"], A::PageUp, "page", "A page up", 0),
     key(P::Review, &["PgDn"], A::PageDown, "page", "A page down", 0),
     key(P::Review, &["Home", "g"], A::Top, "first", "The first", 0),
     key(P::Review, &["End", "G"], A::Bottom, "last", "The last", 0),
+    key(P::Review, &["o"], A::Sample, "sample", "Open a proposal that comes with the program", 4),
     key(P::Review, &["C-r"], A::Reload, "reload", "Look for proposals again", 0),
 
     // an open proposal

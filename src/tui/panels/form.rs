@@ -76,11 +76,13 @@ fn draw_dialog(
     let place = layout::centred(area, 78.min(area.width - 2), count + 9);
     let inner = view::over(buf, place, dialog.title, theme);
     let wide = usize::from(inner.width);
+    let longest = dialog.fields.iter().map(|(name, _)| name.len() + 1).max().unwrap_or(0);
+    let names = NAMES.max(longest);
     for (row, (name, said)) in (0..).zip(&dialog.fields) {
         let here = usize::from(row) == dialog.at;
         let sign = if here { "▶ " } else { "  " };
         let said = text::clean(said).into_owned();
-        let room = wide.saturating_sub(NAMES + 6);
+        let room = wide.saturating_sub(names + 6);
         let said = if text::width(&said) > room {
             text::cut_left(&said, room).into_owned()
         } else {
@@ -88,7 +90,7 @@ fn draw_dialog(
         };
         let mut spans = vec![
             Span::styled(sign, theme.bold(Slot::Accent)),
-            Span::styled(text::pad(name, NAMES), theme.style(Slot::Dim)),
+            Span::styled(text::pad(name, names), theme.style(Slot::Dim)),
             Span::styled(said, theme.bold(Slot::Text)),
         ];
         if here && !dialog.busy {

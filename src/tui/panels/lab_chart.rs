@@ -79,7 +79,7 @@ pub(super) fn draw(state: &State, area: Rect, focused: bool, buf: &mut Buffer) -
         height: 1,
         ..area
     };
-    let said = " ● mean, ├─┤ one standard error, ┊ mean of the first, * head; % of the world's goals";
+    let said = " ● mean  ├─┤ one standard error  ┊ mean of the first  * head  (% of all goals)";
     text::put_line(buf, foot, 0, &Line::styled(said, theme.style(Slot::Faint)));
     height
 }
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(told((0.5, 0.0), None), "     ●     ");
         assert_eq!(told((1.0, 0.5), None), "     ├────●");
         assert_eq!(told((0.0, 0.3), None), "●──┤       ");
-        assert_eq!(scale(1.0, 11), "0    50 100");
-        assert_eq!(scale(0.2, 31), "0      5      10     15      20");
+        assert_eq!(scale(1.0, 11), "0   50  100");
+        assert_eq!(scale(0.2, 31), "0       5     10      15     20");
     }
 }

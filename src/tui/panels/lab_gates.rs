@@ -54,7 +54,7 @@ fn draw_foot(state: &State, area: Rect, buf: &mut Buffer) {
     let proposal = &state.lab.data.proposals[at];
     let Some(gate) = &proposal.gate else { return };
     let said = format!(
-        " {} better, {} worse, {} equal; sign test p {:.2}; parent {:.1} ± {:.1} %, revision {:.1} ± {:.1} %{}",
+        " {} better, {} worse, {} equal, sign test p {:.2}; {:.1} ± {:.1} → {:.1} ± {:.1} %",
         gate.wins,
         gate.losses,
         gate.ties,
@@ -63,16 +63,11 @@ fn draw_foot(state: &State, area: Rect, buf: &mut Buffer) {
         gate.parent_error * 100.0,
         gate.revision_mean * 100.0,
         gate.revision_error * 100.0,
-        if gate.parent_reused {
-            "; the parent's run is an earlier one"
-        } else {
-            ""
-        },
     );
     text::put_line(buf, area, 0, &Line::styled(said, theme.style(Slot::Dim)));
     let cost = match state.lab.data.row_of(&proposal.id) {
         Some(row) => format!(
-            " {} iteration {} attempt {}; revisers used {} tokens{} by then",
+            " {} iteration {} attempt {}; revisers used {} tokens{};",
             text::clean(&row.optimization),
             row.iteration,
             row.attempt,
@@ -82,7 +77,12 @@ fn draw_foot(state: &State, area: Rect, buf: &mut Buffer) {
         ),
         None => String::new(),
     };
-    let cost = format!("{cost}{}", played(gate));
+    let reused = if gate.parent_reused {
+        ", the parent's run is an earlier one"
+    } else {
+        ""
+    };
+    let cost = format!("{cost}{}{reused}", played(gate));
     text::put_line(buf, area, 1, &Line::styled(cost, theme.style(Slot::Faint)));
 }
 
@@ -96,7 +96,7 @@ fn played(gate: &GateReport) -> String {
     };
     let (parent, revision) = (sum(|pair| pair.parent), sum(|pair| pair.revision));
     format!(
-        "  tokens {} | {}, seconds {:.0} | {:.0}",
+        " tokens {} → {}, seconds {:.0} → {:.0}",
         text::bytes(parent.0),
         text::bytes(revision.0),
         parent.1,

@@ -6,6 +6,7 @@ pub(crate) mod form;
 pub(crate) mod game;
 pub(crate) mod header;
 pub(crate) mod hints;
+pub(crate) mod insight;
 pub(crate) mod inspector;
 pub(crate) mod lab;
 mod lab_chart;

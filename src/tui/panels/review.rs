@@ -2,10 +2,11 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
 
 use super::{review_list, review_open};
 use crate::review::{Outcome, Standing, State as Standings};
+use crate::tui::keymap::{Action, Place};
 use crate::tui::layout;
 use crate::tui::state::State;
 use crate::tui::theme::Slot;
@@ -75,6 +76,10 @@ fn empty(state: &State, area: Rect, buf: &mut Buffer) {
             "It appears here by itself, hunk by hunk, with the steps that show why.",
             theme.style(Slot::Dim),
         ),
+        Line::from(vec![
+            Span::styled(state.keymap.shown(Place::Review, Action::Sample), theme.bold(Slot::Key)),
+            Span::styled(" opens a sample, to try it. ", theme.style(Slot::Dim)),
+        ]),
         Line::styled(
             "Nothing is applied before you commit your decisions.",
             theme.style(Slot::Dim),

@@ -22,7 +22,11 @@ pub(crate) fn draw(state: &State, area: Rect, buf: &mut Buffer) {
     let title = vec![
         Span::raw("Review"),
         Span::styled(
-            format!(" · {} proposals · {} wait for you", review.list.len(), review.waiting()),
+            format!(
+                " · {} in all · waiting for you: {}",
+                review.list.len(),
+                review.waiting()
+            ),
             theme.style(Slot::Dim),
         ),
     ];

@@ -8,7 +8,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use super::{review, review_gate};
-use crate::review::{PartStanding, State as Standings, Verdict};
+use crate::review::{PartStanding, Reason, State as Standings, Verdict};
 use crate::tui::inspector;
 use crate::tui::keymap::{Action, Place};
 use crate::tui::layout::{self, ReviewPane};
@@ -175,6 +175,7 @@ fn verdict(part: &PartStanding) -> (&'static str, String, Slot) {
     match &decision.verdict {
         Verdict::Accept => ("✓", "accepted".to_owned(), Slot::Good),
         Verdict::Edit { .. } => ("◆", "edited".to_owned(), Slot::Human),
+        Verdict::Reject { reason: Reason::Other } => ("✗", "rejected".to_owned(), Slot::Bad),
         Verdict::Reject { reason } => ("✗", format!("rejected: {}", reason.word()), Slot::Bad),
     }
 }

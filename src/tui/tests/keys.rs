@@ -296,12 +296,13 @@ fn states() -> Vec<State> {
         ":",
         "/",
         "F",
+        "i",
     ] {
         let mut state = testing::watching((160, 48), 60, 23);
         press(&mut state, keys);
         states.push(state);
     }
-    for keys in ["n", "c", "d"] {
+    for keys in ["n", "c", "d", "5", "5 n"] {
         let mut state = testing::listing((160, 48), testing::entries());
         press(&mut state, keys);
         states.push(state);

@@ -7,7 +7,7 @@ use crate::evolve::gate::report;
 use crate::review::{Pair, Score, State as Stage};
 use crate::scaffold::{Lineage, Node, RunScore, Source};
 use crate::tui::data::LabNews;
-use crate::tui::effects::LabAsk;
+use crate::tui::effects::{Ask, LabAsk};
 use crate::tui::lab::{GateRow, LabData, LabPane, Optimized, Suggested};
 use crate::types::Digest;
 
@@ -234,6 +234,28 @@ fn numbers_lead_to_their_runs() {
     // Without a gate selected its key is none.
     press(&mut state, "Tab");
     assert!(press(&mut state, "p").is_empty());
+}
+
+#[test]
+fn a_proposal_opens_in_review_and_a_run_leads_back() {
+    for (keys, id) in [("j Enter", "p2"), ("Tab Tab Enter", "p2"), ("S-Tab Enter", "p3")] {
+        let mut state = lab((80, 24), data());
+        let effects = press(&mut state, keys);
+        assert!(
+            effects.contains(&Effect::Review(Ask::Open(id.into()))),
+            "{keys}: {effects:?}"
+        );
+        assert_eq!(state.screen, Screen::Review);
+    }
+    for back in ["q", "Esc"] {
+        let mut state = testing::watching((80, 24), 60, 23);
+        press(&mut state, "5");
+        told(&mut state, LabNews::Loaded(Box::new(data())));
+        press(&mut state, "Enter");
+        state.screen = Screen::Watch;
+        assert_eq!(press(&mut state, back), [Effect::Lab(LabAsk::Load)]);
+        assert_eq!(state.screen, Screen::Lab);
+    }
 }
 
 #[test]

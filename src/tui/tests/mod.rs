@@ -1,5 +1,6 @@
 //! The screens as a person sees and drives them.
 
+mod insight;
 mod keys;
 mod lab;
 mod panes;

@@ -57,10 +57,7 @@ pub(super) fn revised() -> Files {
 }
 
 pub(super) fn proposal(id: &str, base: Files, files: Files) -> Proposal {
-    Proposal {
-        id: id.into(),
-        created: "2026-11-29T20:37:51Z".into(),
-        draft: Draft {
+    Proposal::new(id.into(), "2026-11-29T20:37:51Z".into(), Draft {
             author: "rules".into(),
             title: "Keep the map as one line a place".into(),
             rationale: "# What is wrong\nThe map file grows by 138 characters a step, and most of it is written again.\n\n# What changes\n- `map.txt` is upserted by its place.\n- The prompt asks for what is new.\n".into(),
@@ -97,8 +94,7 @@ pub(super) fn proposal(id: &str, base: Files, files: Files) -> Proposal {
                 base,
                 files,
             })),
-        },
-    }
+        })
 }
 
 pub(super) fn entry(seq: u64, what: What) -> Entry {

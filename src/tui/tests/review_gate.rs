@@ -137,6 +137,23 @@ fn a_range_and_everything_that_waits() {
 }
 
 #[test]
+fn no_verdict_is_given_on_a_hunk_that_is_not_on_the_screen() {
+    let old: String = (1..=90).map(|n| format!("line {n}\n")).collect();
+    let new = old.replace("line 80\n", "eighty\n");
+    let proposal = proposal("p3", files(&[("a.md", &old)]), files(&[("a.md", &new)]));
+    let mut state = reviewing((80, 24), dossier_of(proposal, Vec::new()));
+    walk(&mut state, "z g");
+    assert!(!text(&state).contains("hunk 1 of 1 -1"), "{}", text(&state));
+    for key in ["y", "n", "x", "e"] {
+        walk(&mut state, "g");
+        assert!(walk(&mut state, key).is_empty() && state.overlays.is_empty(), "{key}");
+        assert!(said(&state).contains("look at it"), "{}", said(&state));
+        assert!(text(&state).contains("hunk 1 of 1 -1"));
+    }
+    assert_eq!(do_keys(&mut state, "y").len(), 1);
+}
+
+#[test]
 fn a_hunk_is_split_and_the_cursor_stays_with_it() {
     let mut state = reviewing((80, 24), dossier(Vec::new()));
     let split = What::Split {

@@ -2,7 +2,7 @@
 
 use crate::review::ProposalId;
 use crate::tui::data::{Effect, LabNews};
-use crate::tui::effects::LabAsk;
+use crate::tui::effects::{Ask, LabAsk};
 use crate::tui::keymap::{Action, Place, Screen};
 use crate::tui::lab::{GateLine, LabPane, LineageRow, Working};
 use crate::tui::layout;
@@ -178,6 +178,7 @@ fn open_side(state: &mut State, at: usize, seed: Option<u64>, parent: bool) -> V
 }
 
 fn open_run(state: &mut State, path: std::path::PathBuf, episode: EpisodeNo) -> Vec<Effect> {
+    state.came_from = Some(Screen::Lab);
     state.opening = true;
     vec![Effect::Open {
         path,
@@ -187,8 +188,10 @@ fn open_run(state: &mut State, path: std::path::PathBuf, episode: EpisodeNo) -> 
 }
 
 fn open_proposal(state: &mut State, id: ProposalId) -> Vec<Effect> {
-    state.say(Mood::Info, format!("automem proposals show {id}"));
-    Vec::new()
+    let mut effects = super::show(state, Screen::Review);
+    state.review.opening = Some(id.clone());
+    effects.push(Effect::Review(Ask::Open(id)));
+    effects
 }
 
 /// Opens the dialog as it was left; the selected scaffold is meant.

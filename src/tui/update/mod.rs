@@ -3,6 +3,7 @@
 //! Owns the meaning of events and actions. What an effect does is the edge's business.
 
 mod filter;
+mod insight;
 mod lab;
 mod memory;
 mod news;
@@ -219,10 +220,10 @@ fn quit(state: &mut State) -> Vec<Effect> {
         state.redraw = true;
         return Vec::new();
     }
-    if state.screen == Screen::Watch && state.came_from == Some(Screen::Review) {
-        return show(state, Screen::Review);
+    if let Some(before) = state.came_from.filter(|_| state.screen == Screen::Watch) {
+        return show(state, before);
     }
-    if state.screen == Screen::Review {
+    if state.screen == Screen::Review && (state.review.open.is_some() || state.home != Screen::Review) {
         return match state.review.open.take() {
             Some(_) => vec![Effect::Review(Ask::Close)],
             None => show(state, state.home),

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{filter, lab, memory, review, runs, search, take_over, use_theme};
+use super::{filter, insight, lab, memory, review, runs, search, take_over, use_theme};
 use crate::tui::data::{ControlView, Data, Effect, LiveId, Opened, RunState, Timeline};
-use crate::tui::effects::EditOf;
+use crate::tui::effects::{Ask, EditOf};
 use crate::tui::keymap::{Action, Place, Screen};
 use crate::tui::live::LiveRun;
 use crate::tui::overlay::Overlay;
@@ -121,6 +121,10 @@ pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
         Data::Edited(edited) => return take_over::edited(state, *edited),
         Data::Proposals(list) => state.review.take(list),
         Data::Dossier(dossier) => return review::opened(state, dossier),
+        Data::ShowProposal(id) => {
+            state.review.opening = Some(id.clone());
+            return vec![Effect::Review(Ask::Open(id))];
+        }
         Data::NoDossier(said) => {
             state.review.opening = None;
             state.say(Mood::Bad, said);
@@ -139,6 +143,7 @@ pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
         }
         Data::Search(news) => return search::news(state, news),
         Data::Filter(news) => filter::news(state, news),
+        Data::Insight(news) => insight::news(state, news),
         Data::Heat { episode, upto, heat } => {
             if let Some(watch) = watching(state, episode) {
                 watch.memory.heat = Some(heat);
@@ -303,7 +308,11 @@ fn opened(state: &mut State, opened: Opened) -> Vec<Effect> {
             state.watch = Some(Box::new(watch));
         }
     }
+    let insight = state
+        .overlays
+        .pop_if(|overlay| same && matches!(overlay, Overlay::Insight(_)));
     runs::shown(state);
+    state.overlays.extend(insight);
     state.message = message;
     Vec::new()
 }

@@ -1,6 +1,8 @@
 //! Actions on what lies over the screen.
 
-use super::{act as act_below, filter, lab, load_theme, push, quit_now, review, runs, search, take_over, watch};
+use super::{
+    act as act_below, filter, insight, lab, load_theme, push, quit_now, review, runs, search, take_over, watch,
+};
 use crate::review::Reason;
 use crate::tui::data::{ControlRequest, Effect};
 use crate::tui::keymap::{Action, Screen};
@@ -152,6 +154,7 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
             state.overlays.extend(over);
             return effects;
         }
+        Overlay::Insight(panel) => insight::act(state, panel, action),
         Overlay::Columns(selected) => {
             runs::choose_column(state, selected, action);
             Vec::new()
@@ -171,6 +174,9 @@ fn close(state: &mut State, top: &Overlay) -> Vec<Effect> {
     }
     if let Overlay::TakeOver(_) = top {
         take_over::closed(state);
+    }
+    if let Overlay::Insight(_) = top {
+        return insight::closed(state);
     }
     if let Overlay::Optimize(form) = top {
         let mut form = (**form).clone();

@@ -3,7 +3,7 @@
 //! Many events may come between two frames; what follows from them is done once, here.
 
 use super::watch::wanted_map;
-use super::{filter, lab, memory, review};
+use super::{filter, insight, lab, memory, review};
 use crate::tui::data::Effect;
 use crate::tui::inspector;
 use crate::tui::keymap::Screen;
@@ -32,10 +32,15 @@ pub(crate) fn settle(state: &mut State) -> Vec<Effect> {
     effects.extend(memory::lookout(state));
     memory::take_outside(state);
     let (memory_area, scaffold_area) = (state.inner(Pane::Memory), state.inner(Pane::Scaffold));
+    let insight_shows = state
+        .overlays
+        .iter()
+        .any(|overlay| matches!(overlay, Overlay::Insight(_)));
     if let Some(watch) = state.watch.as_deref_mut() {
         effects.extend(load(watch));
         show(watch);
         effects.extend(filter::keep_up(watch));
+        effects.extend(insight::keep_up(watch, insight_shows));
         select_row(watch);
         open_memory(watch, &state.theme, memory_area);
         effects.extend(blame(watch, memory_area));

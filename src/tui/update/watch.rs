@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{filter, memory, overlays, panes, search, take_over};
+use super::{filter, insight, memory, overlays, panes, search, take_over};
 use crate::tui::data::{ControlRequest, ControlView, Effect};
 use crate::tui::inspector::{Inspector, Reveal};
-use crate::tui::keymap::{Action, Kind, Screen};
+use crate::tui::keymap::{Action, Kind};
 use crate::tui::layout::Pane;
 use crate::tui::overlay::{Command, Entry, LineFor, LinePrompt, Overlay, Picker};
 use crate::tui::panes::GameView;
@@ -61,6 +61,7 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
             };
         }
         Action::TakeOver => return take_over::open(state),
+        Action::Insight => return insight::open(state),
         Action::EditMemory => return take_over::edit_open(state),
         Action::OneStep if live => return vec![Effect::Control(id, ControlRequest::Step)],
         Action::PlayPause => {
@@ -116,8 +117,10 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
             return filter::clear(state);
         }
         Action::Back => {
-            if !back(watch) && state.came_from == Some(Screen::Review) {
-                return super::show(state, Screen::Review);
+            if !back(watch)
+                && let Some(before) = state.came_from
+            {
+                return super::show(state, before);
             }
         }
         Action::MemoryDiff | Action::Mark | Action::OnlyThis | Action::Readers => return memory::act(state, action),

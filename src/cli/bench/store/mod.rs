@@ -149,6 +149,15 @@ impl Written {
     }
 }
 
+/// Writes a made-up run: with prompts like the reference's, or short ones.
+pub(super) fn synthetic_run(path: &Path, steps: u32, like_the_reference: bool) -> anyhow::Result<()> {
+    let style = match like_the_reference {
+        true => Style::Reference,
+        false => Style::Short,
+    };
+    write(path, Player::new(style).take(steps as usize).map(Ok)).map(|_| ())
+}
+
 /// Writes a run; only the store's own time counts.
 fn write(path: &Path, steps: impl Iterator<Item = anyhow::Result<Vec<Event>>>) -> anyhow::Result<Written> {
     let meta: RunMeta = synthetic::meta();

@@ -14,6 +14,13 @@ use crate::tui::take_over::{EditOutcome, Edited};
 const MOST: u64 = 1 << 20;
 
 pub(super) fn act(state: &mut State, open: &mut OpenReview, action: Action, height: usize) -> Vec<Effect> {
+    let about_one = matches!(
+        action,
+        Action::AcceptHunk | Action::RejectHunk | Action::RejectBecause | Action::SplitHunk | Action::EditHunk
+    );
+    if about_one && open.selection == Selection::Current && brought(state, open, height) {
+        return Vec::new();
+    }
     match action {
         Action::AcceptHunk => return decide(state, open, &Verdict::Accept, "", height),
         Action::RejectHunk => {
@@ -52,6 +59,20 @@ pub(super) fn act(state: &mut State, open: &mut OpenReview, action: Action, heig
         _ => {}
     }
     Vec::new()
+}
+
+/// Brings the current hunk onto the screen, if nothing of it is there: no verdict on what nobody sees.
+fn brought(state: &mut State, open: &mut OpenReview, height: usize) -> bool {
+    let Some((at, _)) = open.current() else {
+        return false;
+    };
+    let (rows, screen) = (open.diff.rows_of(at), open.scroll.visible(open.diff.len(), height));
+    if rows.start < screen.end && screen.start < rows.end {
+        return false;
+    }
+    open.go(at, height);
+    state.say(Mood::Info, format!("this is hunk {}: look at it, then decide", at + 1));
+    true
 }
 
 fn ask(state: &mut State, purpose: LineFor) {

@@ -54,6 +54,7 @@ fn list(state: &mut State, action: Action) -> Vec<Effect> {
             }
         }
         Action::Reload => return vec![Effect::Review(Ask::List)],
+        Action::Sample => return vec![Effect::Review(Ask::Sample)],
         _ => {}
     }
     Vec::new()

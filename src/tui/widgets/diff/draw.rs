@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 
 use super::super::document::Document;
 use super::super::text;
-use super::{Diff, Row, Shown, Side, fair};
+use super::{Diff, Row, Side, fair};
 use crate::protocol::sanitize;
 use crate::review::PartKind;
 use crate::tui::theme::{Slot, Theme};
@@ -173,7 +173,7 @@ impl Diff {
             _ => (" ", Slot::Text, Slot::Background, Tone::Plain),
         };
         let own = tone == Tone::Own && side == Side::New;
-        let faded = tone == Tone::Faded && side == Side::New;
+        let faded = tone == Tone::Faded;
         self.number(buf, area, 0, shown.number, skip, theme, 0);
         let shift = (self.digits + 1 + gap) as u16;
         let place = Rect {
@@ -194,7 +194,9 @@ impl Diff {
         }
         let base = match (row, faded) {
             (Row::Same { .. }, _) => theme.style(Slot::Dim),
-            (_, true) => theme.style(Slot::Faint).add_modifier(Modifier::CROSSED_OUT),
+            // The line that would go stays; the one that would come does not come.
+            (_, true) if side == Side::New => theme.style(Slot::Faint).add_modifier(Modifier::CROSSED_OUT),
+            (_, true) => theme.style(Slot::Dim),
             _ => theme.style(Slot::Text),
         };
         let colours = match shown.source {
@@ -208,7 +210,8 @@ impl Diff {
             width: place.width.saturating_sub(2).min(columns as u16),
             ..place
         };
-        let document = painted(&shown, colours, word, theme, columns);
+        let words = if faded { &[] } else { shown.words };
+        let document = painted(shown.text, words, colours, word, theme, columns);
         document.draw(buf, inside, skip, base);
         if !shown.text.ends_with('\n') && !shown.text.is_empty() && matches!(row, Row::Line { .. }) {
             no_line_end(buf, inside, theme);
@@ -258,17 +261,18 @@ fn no_line_end(buf: &mut Buffer, area: Rect, theme: &Theme) {
 
 /// The line wrapped for its columns, with colours, and the changed words over them.
 fn painted(
-    shown: &Shown<'_>,
+    line: &str,
+    words: &[Range<usize>],
     colours: &[(Range<usize>, Slot)],
     word: Style,
     theme: &Theme,
     columns: usize,
 ) -> Document {
-    let line = shown.text.strip_suffix('\n').unwrap_or(shown.text);
+    let line = line.strip_suffix('\n').unwrap_or(line);
     let inside = |range: &Range<usize>| range.start.min(line.len())..range.end.min(line.len());
     let mut cuts: Vec<usize> = vec![0, line.len()];
     cuts.extend(colours.iter().flat_map(|(range, _)| [range.start, range.end]));
-    cuts.extend(shown.words.iter().flat_map(|range| [range.start, range.end]));
+    cuts.extend(words.iter().flat_map(|range| [range.start, range.end]));
     cuts.retain(|cut| *cut <= line.len() && line.is_char_boundary(*cut));
     cuts.sort_unstable();
     cuts.dedup();
@@ -282,14 +286,10 @@ fn painted(
         {
             colour += 1;
         }
-        while shown
-            .words
-            .get(changed)
-            .is_some_and(|range| inside(range).end <= piece[0])
-        {
+        while words.get(changed).is_some_and(|range| inside(range).end <= piece[0]) {
             changed += 1;
         }
-        let is_word = shown.words.get(changed).is_some_and(|range| range.start <= piece[0]);
+        let is_word = words.get(changed).is_some_and(|range| range.start <= piece[0]);
         let slot = colours.get(colour).filter(|(range, _)| range.start <= piece[0]);
         let style = match (is_word, slot) {
             (true, _) => word,
