@@ -33,13 +33,13 @@
 //! | [`protocol`] | the tags: parse and print, tolerant of what models write; grammars; making text safe to show |
 //! | [`mod@env`] | [`env::World`] and the registry of worlds; [`env::crafter`], native |
 //! | [`memory`] | the agent's directory: confinement, quotas, the registry of operations (one file an op) |
-//! | [`llm`] | [`llm::ChatModel`] and the registry of back ends: llama.cpp, model servers, recorded answers; fetching models |
+//! | [`llm`] | [`llm::ChatModel`] for those who play, [`llm::ToolModel`] for meta-LLMs, and the registries of back ends: llama.cpp, model servers, recorded answers; fetching models |
 //! | [`store`] | the run file: versioned codec, writer, reader, search, the registry of runs |
-//! | [`scaffold`] | manifest, templates, the script's host (a child process), file rules, check, the shipped scaffolds, differences |
+//! | [`scaffold`] | manifest, templates, the script's host (a child process), file rules, check, the shipped scaffolds, versions and installing them, migration, archives, lineage, differences |
 //! | [`agent`] | phases as pure state machines, the driver at the edge, pause, step and taking over, the script of a scaffold at work, resume, verify, rehearsal; scripted players |
-//! | [`analysis`] | what events mean: blame, heat of memory files |
+//! | [`analysis`] | what events mean: blame, heat of memory files, metrics, findings, faults |
 //! | [`review`] | proposals, decisions on their parts, the log of them, applying and undoing |
-//! | [`evolve`] | loop 1: who writes revisions, the gate on fixed seeds, the sequence of attempts, the ledger |
+//! | [`evolve`] | loop 1: who writes revisions (rules, a model with tools, a command), the gate on fixed seeds, the log and state of an optimization, the ledger |
 //! | [`tui`] | the screens: pure update, effects at the edge, one table of keys, panels, themes, pictures |
 //! | [`cli`] | one file a verb |
 //!
@@ -54,8 +54,10 @@
 //!
 //! A world: its folder in [`mod@env`] and one line in [`env::open`]. A memory operation: its file and one line in
 //! [`memory::ops`]. A model back end: its file and one line in [`llm::open`]. A verb: its file in `cli` and one line
-//! in the table there. A key: one line in the table of the screen's keymap, and a name for its action. An option of
-//! `config.toml`: one line in its table and its field.
+//! in the table there. A metric: its field, its row, its line in `docs/METRICS.md`. A finding: its function and one
+//! line in the table of rules. A reviser: its file and one line in the table of [`evolve::open_reviser`]. A key: one
+//! line in the table of the screen's keymap, and a name for its action. An option of `config.toml`: one line in its
+//! table and its field.
 
 pub mod agent;
 pub mod analysis;

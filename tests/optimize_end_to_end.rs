@@ -101,8 +101,23 @@ impl Optimizing {
 
     /// Waits for the end; gives what was told and the exit code.
     fn end(mut self) -> (Vec<Value>, Option<i32>) {
-        let status = self.child.wait().unwrap();
+        let begin = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(begin.elapsed() < Duration::from_secs(180), "{:?}", self.news().last());
+            std::thread::sleep(Duration::from_millis(20));
+        };
         (self.news(), status.code())
+    }
+}
+
+impl Drop for Optimizing {
+    fn drop(&mut self) {
+        // One that is over already cannot be killed: that is well.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -288,23 +303,20 @@ fn killed_and_resumed() {
         );
     }
     assert!(!home.join("workspace/scaffolds/crafter-v0-auto").exists());
-    let (news, code) = Optimizing::spawn(home, &["--resume", &name]).end();
-    assert_eq!(code, Some(0), "{news:?}");
+    let mut optimizing = Optimizing::spawn(home, &["--resume", &name]);
     if !finished {
-        let going_on = news.iter().find(|news| news["resumed"] == true).unwrap();
+        let going_on = optimizing.until(|news| news["resumed"] == true);
         assert_eq!(going_on["run"], file.to_str().unwrap());
     }
-    // The result is that of one which was left alone.
-    let report = news.iter().find(|news| news["news"] == "gated").unwrap()["report"].clone();
+    // The result is that of one which was left alone. What follows is the next attempt, which nobody decides on.
+    let report = optimizing.until_news("gated")["report"].clone();
+    optimizing.until_news("settled");
+    optimizing.kill();
     let alone = tempfile::tempdir().unwrap();
-    let (told, _) = Optimizing::begin(
-        alone.path(),
-        "42,43",
-        "200",
-        &["--iterations", "1", "--policy", "accept"],
-    )
-    .end();
-    let whole = told.iter().find(|news| news["news"] == "gated").unwrap()["report"].clone();
+    let policy = ["--iterations", "1", "--policy", "accept"];
+    let mut left_alone = Optimizing::begin(alone.path(), "42,43", "200", &policy);
+    let whole = left_alone.until_news("gated")["report"].clone();
+    left_alone.kill();
     for key in [
         "parent_mean",
         "revision_mean",

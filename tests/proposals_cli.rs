@@ -251,3 +251,41 @@ fn wrong_use_is_told_and_an_empty_desk_says_what_to_do() {
     let nothing = run_fails(home, &["proposals", "undo"], 1);
     assert!(nothing.contains("nothing to take back"), "{nothing}");
 }
+
+#[test]
+fn a_gate_plays_both_on_the_same_seeds_and_is_not_played_twice() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path();
+    proposed(home);
+    let gate = [
+        "proposals",
+        "gate",
+        "p1",
+        "--seeds",
+        "42,43",
+        "--max-steps",
+        "15",
+        "--workers",
+        "2",
+    ];
+    let early = run_fails(home, &gate, 1);
+    assert!(early.contains("pending"), "{early}");
+    run_ok(home, &["proposals", "decide", "p1", "--all", "--accept"]);
+    let told = run_ok(home, &gate);
+    assert!(told.contains("sign test") && told.contains("gated"), "{told}");
+    let shown = run_json(home, &["proposals", "show", "p1", "--json"]);
+    let gated = &shown["gate"];
+    assert_eq!(gated["pairs"].as_array().unwrap().len(), 2);
+    for key in ["parent_run", "revision_run"] {
+        assert!(Path::new(gated[key].as_str().unwrap()).is_file(), "{gated}");
+    }
+    // The scripted player needs no third LOG turn: both play alike, and alike is not better.
+    assert_eq!((&gated["outcome"], &gated["ties"]), (&"not_better".into(), &2.into()));
+    let refused = run_fails(home, &["proposals", "apply", "p1"], 1);
+    assert!(refused.contains("not better"), "{refused}");
+    let runs = || std::fs::read_dir(home.join("workspace/runs")).unwrap().count();
+    let before = runs();
+    run_ok(home, &gate);
+    assert_eq!(runs(), before);
+    run_ok(home, &["proposals", "apply", "p1", "--overrule", "it is shorter"]);
+}

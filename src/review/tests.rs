@@ -352,3 +352,30 @@ fn what_does_not_fit_together_is_not_proposed() {
     }
     assert!(desk.list().unwrap().is_empty());
 }
+
+#[test]
+fn the_sample_waits_for_a_newcomer_and_its_evidence_is_in_the_sample_runs() {
+    let room = room();
+    let mut desk = Desk::open(&room.workspace).unwrap();
+    let draft = sample(&room.workspace.runs_dir()).unwrap();
+    assert!(!draft.evidence.is_empty());
+    for item in &draft.evidence {
+        assert!(
+            item.run.starts_with(&*room.workspace.runs_dir().to_string_lossy()),
+            "{}",
+            item.run
+        );
+    }
+    let shipped = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("sample-runs/scripted.db");
+    let reader = crate::store::Reader::open(shipped).unwrap();
+    let Content::Revision(revision) = &draft.content;
+    assert_eq!(reader.meta().scaffold.digest, revision.parent_digest);
+    for item in &draft.evidence {
+        reader.step(item.episode, item.step).unwrap();
+    }
+    let id = desk.propose(draft, "ann").unwrap();
+    let standing = desk.dossier(&id).unwrap().standing;
+    // Stale would mean that the shipped scaffold changed: then make the sample anew.
+    assert_eq!(standing.state, State::Pending);
+    assert!(standing.parts.len() > 3);
+}

@@ -3,13 +3,15 @@
 mod list;
 mod told;
 
+pub(super) use told::Teller;
+
 use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::{Subcommand, ValueEnum};
 
-use super::output;
 use super::plan::ModelArgs;
+use super::{interrupt, output};
 use crate::agent;
 use crate::config::{Settings, Workspace};
 use crate::evolve::session::{Log, Policy, Session, SessionError, Setup};
@@ -115,7 +117,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         None => {}
     }
     let settings = Settings::load(&workspace)?.settings;
-    let cancel = cancel_on_signals()?;
+    let cancel = interrupt::cancel_on_signals()?;
     let session = match &args.resume {
         Some(name) => resume(name, &args, &workspace, &settings, &cancel),
         None => begin(&args, &workspace, &settings, &cancel),
@@ -236,18 +238,4 @@ fn follow(mut session: Session, json: bool) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::FAILURE)
         }
     }
-}
-
-/// A flag that Ctrl-C and SIGTERM set; the second time the process leaves at once.
-fn cancel_on_signals() -> anyhow::Result<Cancel> {
-    use anyhow::Context as _;
-
-    let cancel = Cancel::new();
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        // This one first: it sees the flag as it was before.
-        signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, cancel.flag())
-            .and_then(|_| signal_hook::flag::register(signal, cancel.flag()))
-            .context("Ctrl-C cannot be listened to")?;
-    }
-    Ok(cancel)
 }

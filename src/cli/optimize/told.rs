@@ -16,7 +16,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 const JSON_PAUSE: Duration = Duration::from_secs(1);
 
 /// Tells.
-pub(super) struct Teller {
+pub(in crate::cli) struct Teller {
     json: bool,
     terminal: bool,
     shown: Option<Instant>,
@@ -25,7 +25,7 @@ pub(super) struct Teller {
 }
 
 impl Teller {
-    pub(super) fn new(json: bool) -> Self {
+    pub(in crate::cli) fn new(json: bool) -> Self {
         Self {
             json,
             terminal: std::io::stderr().is_terminal(),
@@ -34,7 +34,7 @@ impl Teller {
         }
     }
 
-    pub(super) fn tell(&mut self, news: &News) {
+    pub(in crate::cli) fn tell(&mut self, news: &News) {
         // A reader that went away (`| head`) does not stop the work.
         if self.json {
             if !self.is_fleeting(news) || self.is_time(JSON_PAUSE) {
@@ -72,7 +72,7 @@ impl Teller {
     }
 
     /// Takes away the line that comes and goes.
-    pub(super) fn end(&mut self) {
+    pub(in crate::cli) fn end(&mut self) {
         self.clear();
     }
 

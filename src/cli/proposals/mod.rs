@@ -1,6 +1,7 @@
 //! `automem proposals`: what waits for a decision, deciding, applying, undoing, and the log of it all.
 
 mod decide;
+mod gate;
 mod print;
 
 use std::io::Write as _;
@@ -98,6 +99,8 @@ enum Verb {
         #[arg(long)]
         part: Option<String>,
     },
+    /// Play the result and its parent on the same seeds
+    Gate(gate::Gate),
     /// Make the result the head of its line
     Apply {
         /// The proposal
@@ -176,6 +179,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
             print::dossier(&desk.dossier(&id)?, json)?;
         }
         Verb::Decide(args) => return decide::run(&mut desk, &by, args),
+        Verb::Gate(args) => return gate::run(&mut desk, &by, args),
         Verb::Split { id, part, json } => {
             let id = id_of(&id);
             let seen = desk.dossier(&id)?.standing.seq;

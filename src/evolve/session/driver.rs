@@ -12,7 +12,7 @@ use crate::agent::RunPlan;
 use crate::config::Workspace;
 use crate::env;
 use crate::evolve::candidate;
-use crate::evolve::gate::{self, Key, Side};
+use crate::evolve::gate::{self, Side};
 use crate::evolve::reviser::{Reviser, ReviserError, ReviserNews, Revision, Task};
 use crate::jobs::Cancel;
 use crate::llm::{ChatModel, Usage};
@@ -175,21 +175,12 @@ impl Session {
         let name = parent.manifest().name.clone();
         let out = self.runs(&format!("i{}-parent-{}", self.state.iteration, digest.short()));
         let plan = self.plan(parent, out);
-        let world = env::open(&plan.world).map_err(crate::agent::AgentError::from)?;
-        let earlier = match plan.out.exists() {
-            true => None,
-            false => gate::reusable(&self.workspace, &Key::of_plan(&plan, world.spec()))?,
-        };
+        let (plan, reused) = gate::reusing(plan, &self.workspace)?;
         news(News::Parent {
             iteration: self.state.iteration,
             scaffold: name.clone(),
-            reused: earlier.as_ref().map(|run| run.display().to_string()),
+            reused: reused.then(|| plan.out.display().to_string()),
         });
-        let reused = earlier.is_some();
-        let plan = RunPlan {
-            out: earlier.unwrap_or(plan.out),
-            ..plan
-        };
         let evaluated = gate::evaluate(&plan, Side::Parent, &|_| true, &self.cancel, &mut |gate| {
             news(News::Gate { gate });
         })?;

@@ -9,11 +9,9 @@ use super::error::SessionError;
 use super::news::News;
 use super::outcome::outcome;
 use super::state::{Ending, Event, Policy};
-use crate::evolve::gate::{self, Side};
+use crate::evolve::gate;
 use crate::evolve::ledger::{Head, Ledger, Row};
-use crate::review::{
-    Desk, Dossier, GateReport, Pair, ProposalId, Reason, ReviewError, Score, State, Verdict, What, check_result,
-};
+use crate::review::{Desk, Dossier, GateReport, ProposalId, Reason, ReviewError, State, Verdict, What, check_result};
 use crate::scaffold::{Scaffold, digest_of};
 
 /// How long committed decisions lie unchecked before they count as left lying.
@@ -171,32 +169,16 @@ impl Session {
         news: &mut dyn FnMut(News),
     ) -> Result<GateReport, SessionError> {
         let parent = self.parent()?;
-        let seeds = self.state.setup.seeds.clone();
         let parent_plan = self.plan(self.parent_scaffold(&parent)?, PathBuf::from(&parent.run));
-        let mut tell = |gate| news(News::Gate { gate });
-        // It is there: this reads it.
-        let before = gate::evaluate(&parent_plan, Side::Parent, &|_| true, &self.cancel, &mut tell)?;
-        let pairs = |scores: &[Option<Score>]| -> Vec<Pair> {
-            seeds
-                .iter()
-                .zip(&before.scores)
-                .zip(scores)
-                .map(|((seed, parent), revision)| Pair {
-                    seed: *seed,
-                    parent: *parent,
-                    revision: *revision,
-                })
-                .collect()
-        };
-        let goes_on = |scores: &[Option<Score>]| gate::can_still_win(&pairs(scores));
         let plan = self.plan(scaffold, out);
-        let after = gate::evaluate(&plan, Side::Revision, &goes_on, &self.cancel, &mut tell)?;
-        Ok(gate::report(
-            pairs(&after.scores),
-            parent.run,
-            after.run.display().to_string(),
+        let mut tell = |gate| news(News::Gate { gate });
+        Ok(gate::compare(
+            &parent_plan,
             parent.reused,
-        ))
+            &plan,
+            &self.cancel,
+            &mut tell,
+        )?)
     }
 
     /// The gate's row is written before anything follows from it.
