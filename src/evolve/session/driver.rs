@@ -10,7 +10,6 @@ use super::setup::{self, Lock};
 use super::state::{Effect, Event, Parent, Setup, State};
 use crate::agent::RunPlan;
 use crate::config::Workspace;
-use crate::env;
 use crate::evolve::candidate;
 use crate::evolve::gate::{self, Side};
 use crate::evolve::reviser::{Reviser, ReviserError, ReviserNews, Revision, Task};
