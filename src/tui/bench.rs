@@ -144,36 +144,34 @@ pub fn diff() -> Result<f64, TuiError> {
     };
     let new: String = old.split_inclusive('\n').enumerate().map(changed).collect();
     let files = |text: &str| BTreeMap::from([("hooks.star".to_owned(), text.to_owned())]);
-    let proposal = Proposal::new(
-        "p1".into(),
-        String::new(),
-        Draft {
-            author: String::new(),
-            title: String::new(),
-            rationale: String::new(),
-            evidence: Vec::new(),
-            usage: Usage::default(),
-            origin: None,
-            content: Content::Revision(Box::new(RevisionContent {
-                line: String::new(),
-                parent: String::new(),
-                parent_digest: crate::types::Digest::of("parent"),
-                base: files(&old),
-                files: files(&new),
-            })),
-        },
-    );
+    let draft = Draft {
+        author: String::new(),
+        title: String::new(),
+        rationale: String::new(),
+        evidence: Vec::new(),
+        usage: Usage::default(),
+        origin: None,
+        content: Content::Revision(Box::new(RevisionContent {
+            line: String::new(),
+            parent: String::new(),
+            parent_digest: crate::types::Digest::of("parent"),
+            base: files(&old),
+            files: files(&new),
+        })),
+    };
     let mut times = Vec::new();
     for _ in 0..9 {
         let theme = Theme::load("dark", Depth::True)?;
         let mut state = State::new(SIZE, theme, Screen::Review);
-        state.review.opening = Some(proposal.id.clone());
+        state.review.opening = Some("p1".into());
         let Ok(terminal) = Terminal::new(TestBackend::new(SIZE.0, SIZE.1));
         let mut canvas = Canvas::new(terminal);
+        let draft = draft.clone();
         let began = Instant::now();
+        let proposal = Proposal::new("p1".into(), String::new(), draft);
         let dossier = Dossier {
             standing: Standing::of(&proposal, &[]),
-            proposal: proposal.clone(),
+            proposal,
             entries: Vec::new(),
         };
         update::update(&mut state, Event::Data(Data::Dossier(std::sync::Arc::new(dossier))));
