@@ -63,8 +63,9 @@ mod watch;
 mod widgets;
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use crate::agent::{AgentError, RunHandle};
+use crate::agent::{AgentError, ControlState, RunHandle};
 use crate::config::{Colors, Problem, Resolved, Settings, Workspace};
 use crate::store::{Reader, StoreError};
 use crate::types::{EpisodeNo, StepNo};
@@ -177,6 +178,7 @@ pub fn run(start: Start) -> Result<Farewell, TuiError> {
     };
     drop(events);
     let (handles, mut problem) = edge.close();
+    let_stop(&handles);
     handles.iter().for_each(|handle| handle.controls.abort());
     let mut farewell = Farewell {
         runs: Vec::new(),
@@ -196,6 +198,18 @@ pub fn run(start: Start) -> Result<Farewell, TuiError> {
     }
     farewell.problem = problem;
     result.map(|()| farewell)
+}
+
+/// How long a run that was told to stop may take when the screen is left.
+const STOPPING: Duration = Duration::from_secs(3);
+
+/// Gives runs that were told to stop a moment to end as stopped; what is cut off instead stays open.
+fn let_stop(handles: &[RunHandle]) {
+    let began = Instant::now();
+    let stops = |handle: &RunHandle| handle.controls.state() == ControlState::Stopping && !handle.is_over();
+    while handles.iter().any(stops) && began.elapsed() < STOPPING {
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 /// What is wrong with the settings that only the screen understands: the theme and the keys.

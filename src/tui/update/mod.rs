@@ -18,7 +18,7 @@ mod watch;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::data::{ControlRequest, Effect, Event, ThemeRequest};
+use super::data::{ControlRequest, ControlView, Effect, Event, ThemeRequest};
 use super::effects::Ask;
 use super::keymap::{self, Action, Screen};
 use super::layout;
@@ -254,10 +254,11 @@ fn quit(state: &mut State) -> Vec<Effect> {
     vec![Effect::Quit]
 }
 
-/// Out without a question. The agent leaves at once: what was committed stays.
+/// Out without a question. The agent leaves at once: what was committed stays. A run that was told to stop does that.
 fn quit_now(state: &mut State) -> Vec<Effect> {
     let mut effects: Vec<Effect> = state
         .lives()
+        .filter(|live| live.control != ControlView::Stopping)
         .map(|live| Effect::Control(live.id, ControlRequest::Leave))
         .collect();
     effects.push(Effect::Quit);
