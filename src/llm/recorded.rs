@@ -75,6 +75,22 @@ impl From<Entry> for RecordedAnswer {
     }
 }
 
+/// Reads a file of answers. `hint` says what to do where `parse` finds that it is none.
+pub(super) fn read<T>(path: &Path, hint: &str, parse: fn(&str) -> Result<T, String>) -> Result<T, LlmError> {
+    let wrong = |cause: String, hint: &str| LlmError::File {
+        path: path.display().to_string(),
+        cause,
+        hint: hint.to_owned(),
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        wrong(
+            format!("it cannot be read: {error}"),
+            "check the path and its permissions",
+        )
+    })?;
+    parse(&text).map_err(|cause| wrong(cause, hint))
+}
+
 /// The back end. See the module's documentation.
 #[derive(Debug)]
 pub struct RecordedModel {
@@ -90,23 +106,8 @@ impl RecordedModel {
     /// # Errors
     /// [`LlmError::File`] when it cannot be read or a line is not an answer.
     pub fn open(path: &Path) -> Result<Self, LlmError> {
-        let wrong = |cause: String, hint: &str| LlmError::File {
-            path: path.display().to_string(),
-            cause,
-            hint: hint.to_owned(),
-        };
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            wrong(
-                format!("it cannot be read: {error}"),
-                "check the path and its permissions",
-            )
-        })?;
-        let answers = parse(&text).map_err(|cause| {
-            wrong(
-                cause,
-                "write one JSON value a line, such as {\"phase\": \"PLAN\", \"text\": \"...\"}",
-            )
-        })?;
+        let hint = "write one JSON value a line, such as {\"phase\": \"PLAN\", \"text\": \"...\"}";
+        let answers = read(path, hint, parse)?;
         let name = path
             .file_stem()
             .map_or_else(|| BACKEND.into(), |stem| stem.to_string_lossy());

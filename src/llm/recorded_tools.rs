@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::recorded::read;
 use super::{LlmError, ToolAnswer, ToolCall, ToolModel, ToolRequest, Usage};
 use crate::jobs::Cancel;
 
@@ -50,23 +51,9 @@ impl RecordedTools {
     /// # Errors
     /// [`LlmError::File`] when it cannot be read or a line is not an answer.
     pub fn open(path: &Path) -> Result<Self, LlmError> {
-        let wrong = |cause: String, hint: &str| LlmError::File {
-            path: path.display().to_string(),
-            cause,
-            hint: hint.to_owned(),
-        };
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            wrong(
-                format!("it cannot be read: {error}"),
-                "check the path and its permissions",
-            )
-        })?;
-        let entries = parse(&text).map_err(|cause| {
-            wrong(
-                cause,
-                "write one answer a line, such as {\"calls\": [{\"id\": \"1\", \"name\": \"check\", \"arguments\": {}}]}",
-            )
-        })?;
+        let hint =
+            "write one answer a line, such as {\"calls\": [{\"id\": \"1\", \"name\": \"check\", \"arguments\": {}}]}";
+        let entries = read(path, hint, parse)?;
         Ok(Self {
             file: path.display().to_string(),
             given: entries.len(),

@@ -2,9 +2,38 @@
 
 use std::collections::BTreeMap;
 
+use super::decision::What;
+use super::desk::Desk;
 use super::error::ReviewError;
+use super::proposal::ProposalId;
+use super::standing::State;
 use crate::agent::rehearse;
-use crate::scaffold::{self, MANIFEST, ProblemAt, Scaffold};
+use crate::scaffold::{self, MANIFEST, ProblemAt, Scaffold, digest_of};
+
+impl Desk {
+    /// Checks what came out of the decisions, which takes seconds, and writes that down, unless somebody else has done
+    /// so or the decisions were taken back meanwhile.
+    ///
+    /// # Errors
+    /// When the rehearsal could not be held, or the log cannot be read or written.
+    pub fn check(&mut self, id: &ProposalId, by: &str) -> Result<(), ReviewError> {
+        let dossier = self.dossier(id)?;
+        let files = dossier.standing.files(dossier.revision());
+        let (result, problems) = (digest_of(&files), check_result(&files)?);
+        loop {
+            let now = self.dossier(id)?.standing;
+            if now.result != Some(result) || !matches!(now.state, State::Decided | State::CheckFailed) {
+                return Ok(());
+            }
+            let problems = problems.clone();
+            match self.append(id, now.seq, by, What::Checked { result, problems }) {
+                // Somebody said something at the same time: it is looked at again.
+                Err(ReviewError::Meanwhile { .. }) => {}
+                other => return other.map(|_| ()),
+            }
+        }
+    }
+}
 
 /// What cannot work in these files; empty when they are a scaffold that can be played. Takes seconds: twenty steps
 /// are rehearsed, under the limits of the script's process.

@@ -4,7 +4,6 @@
 //! added only to the log its writer has seen, so that two people never decide past each other.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use serde::de::DeserializeOwned;
@@ -17,7 +16,7 @@ use super::stamp;
 use super::standing::{Standing, State};
 use crate::config::Workspace;
 use crate::scaffold::{MANIFEST, Scaffold, digest_of, files_problem, read_folder, sound_name};
-use crate::store::StoreError;
+use crate::store::{StoreError, open_database};
 use crate::types::Digest;
 
 /// Format of the records; a reader that meets a newer one stops.
@@ -47,6 +46,13 @@ pub struct Dossier {
 }
 
 impl Dossier {
+    /// The entry that commits the decisions as they are.
+    pub fn commitment(&self) -> What {
+        What::Committed {
+            result: digest_of(&self.standing.files(self.revision())),
+        }
+    }
+
     /// The two sets of files.
     pub fn revision(&self) -> &RevisionContent {
         let Content::Revision(revision) = &self.proposal.draft.content;
@@ -70,23 +76,7 @@ impl Desk {
     /// When the database cannot be made or read.
     pub fn open(workspace: &Workspace) -> Result<Self, ReviewError> {
         let path = workspace.database();
-        std::fs::create_dir_all(workspace.root())
-            .map_err(|error| StoreError::io(workspace.root(), "created", &error))?;
-        let open = || -> rusqlite::Result<Connection> {
-            let conn = Connection::open(&path)?;
-            conn.busy_timeout(Duration::from_secs(5))?;
-            // Nothing is written where all is there: a reader must not wait for a writer.
-            let there: i64 = conn.query_row(
-                "SELECT count(*) FROM sqlite_schema WHERE name IN ('proposals', 'review_log', 'log_remains')",
-                [],
-                |row| row.get(0),
-            )?;
-            if there < 3 {
-                conn.execute_batch(TABLES)?;
-            }
-            Ok(conn)
-        };
-        let conn = open().map_err(|error| StoreError::sqlite(&path, &error))?;
+        let conn = open_database(workspace, TABLES, "log_remains")?;
         let mut desk = Self {
             workspace: workspace.clone(),
             path,

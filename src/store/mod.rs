@@ -36,5 +36,6 @@ pub use reader::{EpisodeEvents, Reader};
 pub use scan::{Kinds, Progress};
 pub use search::{Hit, Place};
 pub use trash::{Leftover, Trash};
+pub(crate) use workspace::open_database;
 pub use workspace::{ListedRun, Registry, RunContent};
 pub use writer::Writer;

@@ -57,7 +57,7 @@ impl Registry {
     /// When even an empty registry cannot be set up.
     pub fn open(workspace: &Workspace) -> Result<Self, StoreError> {
         let database = workspace.database();
-        let (conn, problem) = match open_database(workspace.root(), &database) {
+        let (conn, problem) = match open_database(workspace, TABLES, "runs") {
             Ok(conn) => (conn, None),
             Err(error) => {
                 let conn = Connection::open_in_memory().map_err(|error| StoreError::sqlite(&database, &error))?;
@@ -151,13 +151,24 @@ impl Registry {
     }
 }
 
-fn open_database(root: &Path, database: &Path) -> Result<Connection, StoreError> {
+/// Opens the workspace's database for one of its owners; makes the workspace when there is none. `tables` makes what
+/// the owner needs, in order; `last` is what it makes last. Where that is there nothing is written: a reader must not
+/// wait for a writer.
+pub(crate) fn open_database(workspace: &Workspace, tables: &str, last: &str) -> Result<Connection, StoreError> {
+    let (root, database) = (workspace.root(), workspace.database());
     std::fs::create_dir_all(root).map_err(|error| StoreError::io(root, "created", &error))?;
-    let fail = |error: rusqlite::Error| StoreError::sqlite(database, &error);
-    let conn = Connection::open(database).map_err(fail)?;
-    conn.busy_timeout(Duration::from_secs(5)).map_err(fail)?;
-    conn.execute_batch(TABLES).map_err(fail)?;
-    Ok(conn)
+    let open = || -> rusqlite::Result<Connection> {
+        let conn = Connection::open(&database)?;
+        conn.busy_timeout(Duration::from_secs(5))?;
+        let there: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema WHERE name = ?1", [last], |row| {
+            row.get(0)
+        })?;
+        if there == 0 {
+            conn.execute_batch(tables)?;
+        }
+        Ok(conn)
+    };
+    open().map_err(|error| StoreError::sqlite(&database, &error))
 }
 
 /// Files of a folder that are named like runs.

@@ -14,8 +14,7 @@ use super::data::{Data, Event};
 use super::effects::Ask;
 use super::jobs;
 use crate::config::Workspace;
-use crate::review::{self, Desk, Dossier, ProposalId, ReviewError, Seq, State, What, check_result};
-use crate::scaffold::digest_of;
+use crate::review::{self, Desk, Dossier, ProposalId, ReviewError, Seq, State, What};
 
 /// How often it is looked whether somebody else wrote something.
 const POLL: Duration = Duration::from_millis(600);
@@ -248,18 +247,15 @@ impl Keeper {
 
     fn commit(&mut self, id: &ProposalId, seen: Seq) -> Result<(), ReviewError> {
         let dossier = self.desk()?.dossier(id)?;
-        let result = digest_of(&dossier.standing.files(dossier.revision()));
-        self.append(id, seen, vec![What::Committed { result }])?;
+        self.append(id, seen, vec![dossier.commitment()])?;
         self.check(id)
     }
 
     /// Has the result checked beside, for it takes seconds.
     fn check(&mut self, id: &ProposalId) -> Result<(), ReviewError> {
-        let dossier = self.desk()?.dossier(id)?;
-        let (workspace, events, by) = (self.workspace.clone(), self.events.clone(), self.by.clone());
+        let (workspace, events, by, id) = (self.workspace.clone(), self.events.clone(), self.by.clone(), id.clone());
         let work = move || {
-            let id = dossier.standing.id.clone();
-            if let Err(error) = checked(&workspace, &dossier, &by) {
+            if let Err(error) = Desk::open(&workspace).and_then(|mut desk| desk.check(&id, &by)) {
                 // A screen that is gone needs no answer.
                 let _ = events.send(Event::Data(Data::Failed(format!("{id} is not checked: {error}"))));
             }
@@ -273,21 +269,6 @@ impl Keeper {
     }
 }
 
-/// Checks what came out of the decisions, and writes that down, unless they were taken back meanwhile.
-fn checked(workspace: &Workspace, dossier: &Dossier, by: &str) -> Result<(), ReviewError> {
-    let files = dossier.standing.files(dossier.revision());
-    let result = digest_of(&files);
-    let problems = check_result(&files)?;
-    let mut desk = Desk::open(workspace)?;
-    let now = desk.dossier(&dossier.standing.id)?;
-    if now.standing.result != Some(result) || !matches!(now.standing.state, State::Decided | State::CheckFailed) {
-        return Ok(());
-    }
-    let what = What::Checked { result, problems };
-    desk.append(&dossier.standing.id, now.standing.seq, by, what)
-        .map(|_| ())
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -295,7 +276,7 @@ mod tests {
     use super::*;
     use crate::llm::Usage;
     use crate::review::{Content, Draft, RevisionContent, Verdict};
-    use crate::scaffold::Scaffold;
+    use crate::scaffold::{Scaffold, digest_of};
 
     /// Waits for news that fits.
     fn wait<T>(events: &Receiver<Event>, fits: impl Fn(Data) -> Option<T>) -> T {

@@ -7,7 +7,6 @@ use anyhow::bail;
 
 use super::print;
 use crate::review::{Desk, PartId, PartStanding, Reason, State, Verdict, What};
-use crate::scaffold::digest_of;
 use crate::types::Digest;
 
 /// Decide on parts of a proposal.
@@ -91,22 +90,21 @@ pub(super) fn run(desk: &mut Desk, by: &str, args: Decide) -> anyhow::Result<Exi
         ),
         (None, None) => (Verdict::Accept, args.comment.clone()),
     };
-    let mut seen = dossier.standing.seq;
-    for slot in &chosen {
-        let what = What::Decided {
-            part: slot.part.id.clone(),
-            digest: args.digest.unwrap_or(slot.part.digest),
-            verdict: verdict.clone(),
-            comment: comment.clone(),
-            policy: args.policy.clone(),
-        };
-        seen = desk.append(&id, seen, by, what)?.seq;
-    }
+    let decided = chosen.iter().map(|slot| What::Decided {
+        part: slot.part.id.clone(),
+        digest: args.digest.unwrap_or(slot.part.digest),
+        verdict: verdict.clone(),
+        comment: comment.clone(),
+        policy: args.policy.clone(),
+    });
+    let seen = dossier.standing.seq;
+    let written = desk.append_all(&id, seen, by, decided.collect())?;
+    // What somebody else writes from here on must not be committed unseen.
+    let seen = written.last().map_or(seen, |entry| entry.seq);
     let dossier = desk.dossier(&id)?;
     if dossier.standing.state == State::Pending && (args.commit || dossier.standing.waiting() == 0) {
-        let result = digest_of(&dossier.standing.files(dossier.revision()));
-        desk.append(&id, seen, by, What::Committed { result })?;
-        super::check(desk, &id, by)?;
+        desk.append(&id, seen, by, dossier.commitment())?;
+        desk.check(&id, by)?;
     }
     print::dossier(&desk.dossier(&id)?, args.json)?;
     Ok(ExitCode::SUCCESS)

@@ -15,10 +15,7 @@ use serde_json::json;
 use super::output::{print_json, print_text};
 use crate::config::Workspace;
 use crate::protocol::sanitize::clean;
-use crate::review::{
-    Content, Desk, Draft, ProposalId, ReviewError, RevisionContent, State, What, check_result, person, read_draft,
-    write_draft,
-};
+use crate::review::{Content, Desk, Draft, ProposalId, RevisionContent, State, What, person, read_draft, write_draft};
 use crate::scaffold::{self, MANIFEST, Scaffold, digest_of};
 
 /// Arguments of `automem proposals`.
@@ -252,22 +249,6 @@ fn undo(desk: &mut Desk, id: &ProposalId, by: &str, reason: &str) -> anyhow::Res
     };
     desk.append(id, dossier.standing.seq, by, What::Undone { seq })?;
     Ok(())
-}
-
-/// Checks what came out and writes that down.
-fn check(desk: &mut Desk, id: &ProposalId, by: &str) -> anyhow::Result<()> {
-    let dossier = desk.dossier(id)?;
-    let files = dossier.standing.files(dossier.revision());
-    let problems = check_result(&files)?;
-    let what = What::Checked {
-        result: digest_of(&files),
-        problems,
-    };
-    match desk.append(id, dossier.standing.seq, by, what) {
-        // An optimization that waits for the decisions checks them too: one of the two is enough.
-        Err(ReviewError::Meanwhile { .. }) if desk.dossier(id)?.standing.state != State::Decided => Ok(()),
-        other => Ok(other.map(|_| ())?),
-    }
 }
 
 fn drafted(

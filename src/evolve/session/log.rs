@@ -1,7 +1,6 @@
 //! The log of optimizations in the workspace's database: rows are added, never changed.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use rusqlite::{Connection, TransactionBehavior, params};
 use serde_json::Value;
@@ -9,7 +8,7 @@ use serde_json::Value;
 use super::error::SessionError;
 use super::state::{Event, Setup, State};
 use crate::config::Workspace;
-use crate::store::StoreError;
+use crate::store::{StoreError, open_database};
 
 /// Format of the entries; a reader that meets a newer one stops.
 const FORMAT: u64 = 1;
@@ -49,23 +48,7 @@ impl Log {
     /// When the database cannot be made or read.
     pub fn open(workspace: &Workspace) -> Result<Self, SessionError> {
         let path = workspace.database();
-        std::fs::create_dir_all(workspace.root())
-            .map_err(|error| StoreError::io(workspace.root(), "created", &error))?;
-        let open = || -> rusqlite::Result<Connection> {
-            let conn = Connection::open(&path)?;
-            conn.busy_timeout(Duration::from_secs(5))?;
-            // Nothing is written where all is there: a reader must not wait for a writer.
-            let there: i64 = conn.query_row(
-                "SELECT count(*) FROM sqlite_schema WHERE name IN ('optimizations', 'optimizations_remain')",
-                [],
-                |row| row.get(0),
-            )?;
-            if there < 2 {
-                conn.execute_batch(TABLES)?;
-            }
-            Ok(conn)
-        };
-        let conn = open().map_err(|error| StoreError::sqlite(&path, &error))?;
+        let conn = open_database(workspace, TABLES, "optimizations_remain")?;
         Ok(Self { path, conn })
     }
 

@@ -11,7 +11,7 @@ use super::outcome::outcome;
 use super::state::{Ending, Event, Policy};
 use crate::evolve::gate;
 use crate::evolve::ledger::{Head, Ledger, Row};
-use crate::review::{Desk, Dossier, GateReport, ProposalId, Reason, ReviewError, State, Verdict, What, check_result};
+use crate::review::{Desk, Dossier, GateReport, ProposalId, Reason, ReviewError, State, Verdict, What};
 use crate::scaffold::{Scaffold, digest_of};
 
 /// How long committed decisions lie unchecked before they count as left lying.
@@ -58,7 +58,7 @@ impl Session {
                     self.sleep();
                     Ok(())
                 }
-                Step::Check => self.check(&dossier),
+                Step::Check => Ok(self.desk.check(id, HAND)?),
                 Step::Gate => self.gate(&dossier, news),
                 Step::Promote => self.promote(&dossier),
                 Step::Settle(ending) => return self.settle(&dossier, ending, news),
@@ -87,39 +87,26 @@ impl Session {
     ) -> Result<(), SessionError> {
         let Some(policy) = policy else { return Ok(()) };
         let id = &dossier.proposal.id;
-        let mut seen = dossier.standing.seq;
-        for slot in dossier.standing.parts.iter().filter(|slot| slot.decision.is_none()) {
-            let what = What::Decided {
-                part: slot.part.id.clone(),
-                digest: slot.part.digest,
-                verdict: match policy {
-                    Policy::Accept => Verdict::Accept,
-                    Policy::Reject => Verdict::Reject { reason: Reason::Other },
-                },
-                comment: String::new(),
-                policy: Some(policy.word().to_owned()),
-            };
-            seen = self.desk.append(id, seen, HAND, what)?.seq;
-        }
-        let dossier = self.desk.dossier(id)?;
-        let result = digest_of(&dossier.standing.files(dossier.revision()));
-        self.desk.append(id, seen, HAND, What::Committed { result })?;
+        let waiting = dossier.standing.parts.iter().filter(|slot| slot.decision.is_none());
+        let decided = waiting.map(|slot| What::Decided {
+            part: slot.part.id.clone(),
+            digest: slot.part.digest,
+            verdict: match policy {
+                Policy::Accept => Verdict::Accept,
+                Policy::Reject => Verdict::Reject { reason: Reason::Other },
+            },
+            comment: String::new(),
+            policy: Some(policy.word().to_owned()),
+        });
+        let seen = dossier.standing.seq;
+        let written = self.desk.append_all(id, seen, HAND, decided.collect())?;
+        let seen = written.last().map_or(seen, |entry| entry.seq);
+        let commitment = self.desk.dossier(id)?.commitment();
+        self.desk.append(id, seen, HAND, commitment)?;
         news(News::Decided {
             proposal: id.clone(),
             policy,
         });
-        Ok(())
-    }
-
-    fn check(&mut self, dossier: &Dossier) -> Result<(), SessionError> {
-        let files = dossier.standing.files(dossier.revision());
-        let problems = check_result(&files)?;
-        let what = What::Checked {
-            result: digest_of(&files),
-            problems,
-        };
-        self.desk
-            .append(&dossier.proposal.id, dossier.standing.seq, HAND, what)?;
         Ok(())
     }
 
