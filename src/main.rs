@@ -2,6 +2,10 @@
 
 use std::process::ExitCode;
 
+// Training makes and drops activations by the megabyte; glibc asks the system for each.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     // The program as the child that runs a scaffold's script: it must reach nothing else.
     if std::env::args_os()

@@ -5,7 +5,7 @@ mod support;
 
 use automem::agent::{self, RunPlan};
 use automem::config::Workspace;
-use automem::evolve::gate::{GateError, GateNews, Key, Side, evaluate, reusable};
+use automem::gate::{GateError, GateNews, Key, Side, evaluate, reusable};
 use automem::jobs::Cancel;
 use automem::llm::{LlmError, ModelOptions};
 use automem::scaffold::Scaffold;
@@ -74,7 +74,7 @@ fn an_interrupted_evaluation_goes_on_with_its_run() {
     })
     .unwrap();
     assert!(resumed);
-    let essence = |evaluated: &automem::evolve::gate::Evaluated| -> Vec<_> {
+    let essence = |evaluated: &automem::gate::Evaluated| -> Vec<_> {
         let scores = evaluated.scores.iter().flatten();
         scores
             .map(|score| (score.progression.to_bits(), score.steps, score.tokens))

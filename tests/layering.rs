@@ -15,7 +15,10 @@ const ORDER: &[&[&str]] = &[
     &["exchange"],
     &["analysis"],
     &["review"],
+    &["gate"],
+    &["meta"],
     &["evolve", "tune"],
+    &["improve"],
     &["tui"],
     &["cli"],
 ];

@@ -1,12 +1,10 @@
 //! Loop 1: revisions of a scaffold, from traces to promotion.
 //!
-//! Owns who writes revisions ([`Reviser`]), the gate, the sequence of attempts, and the ledger. Decisions are
+//! Owns who writes revisions ([`Reviser`]) and the sequence of attempts; gates are [`crate::gate`]'s. Decisions are
 //! [`crate::review`]'s. Must not know screens.
 
 mod candidate;
 mod command;
-pub mod gate;
-pub mod ledger;
 mod meta;
 mod open;
 mod reviser;

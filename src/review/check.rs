@@ -5,20 +5,24 @@ use std::collections::BTreeMap;
 use super::decision::What;
 use super::desk::Desk;
 use super::error::ReviewError;
-use super::proposal::ProposalId;
+use super::proposal::{Content, ProposalId};
 use super::standing::State;
 use crate::agent::rehearse;
 use crate::scaffold::{self, MANIFEST, ProblemAt, Scaffold, digest_of};
 
 impl Desk {
-    /// Checks what came out of the decisions, which takes seconds, and writes that down, unless somebody else has done
-    /// so or the decisions were taken back meanwhile.
+    /// Checks what came out of the decisions on a revision, which takes seconds, and writes that down, unless somebody
+    /// else has done so or the decisions were taken back meanwhile. Other proposals are left alone: what a recipe must
+    /// be is not known here.
     ///
     /// # Errors
     /// When the rehearsal could not be held, or the log cannot be read or written.
     pub fn check(&mut self, id: &ProposalId, by: &str) -> Result<(), ReviewError> {
         let dossier = self.dossier(id)?;
-        let files = dossier.standing.files(dossier.revision());
+        if !matches!(dossier.proposal.draft.content, Content::Revision(_)) {
+            return Ok(());
+        }
+        let files = dossier.standing.files(dossier.revision()?);
         let (result, problems) = (digest_of(&files), check_result(&files)?);
         loop {
             let now = self.dossier(id)?.standing;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::gate::GateReport;
 use super::part::PartId;
 use super::proposal::ProposalId;
+use super::selection::Places;
 use crate::scaffold::ProblemAt;
 use crate::types::Digest;
 
@@ -138,6 +139,25 @@ pub enum What {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         policy: Option<String>,
     },
+    /// Items of a selection were decided on.
+    Judged {
+        /// Which.
+        items: Places,
+        /// Digest of those that were shown ([`super::items_digest`]).
+        digest: Digest,
+        /// How; items are not edited.
+        #[serde(flatten)]
+        verdict: Verdict,
+        /// In the person's words; may be empty.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        comment: String,
+        /// The filter that chose them, as it was typed; empty for a single one.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        filter: String,
+        /// The policy that decided in a person's place, as it was given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        policy: Option<String>,
+    },
     /// A part was split into its lines; what was decided on it is void.
     Split {
         /// Which.
@@ -219,6 +239,22 @@ pub enum What {
         /// Why.
         why: String,
     },
+    /// The accepted items went through the postprocess and were certified.
+    Certified {
+        /// Digest of the items that were accepted.
+        result: Digest,
+        /// The training set's file.
+        dataset: String,
+        /// Digest of that file.
+        digest: Digest,
+        /// Examples in it.
+        examples: u32,
+    },
+    /// Something was made with it.
+    Used {
+        /// What, such as `adapters/crafter-1.gguf`.
+        by: String,
+    },
     /// It is not wanted.
     Discarded {
         /// Why.
@@ -241,6 +277,8 @@ impl What {
                 Verdict::Reject { .. } => "rejected a part",
                 Verdict::Edit { .. } => "edited a part",
             },
+            Self::Judged { verdict, .. } if verdict.takes() => "accepted items",
+            Self::Judged { .. } => "rejected items",
             Self::Split { .. } => "split a part",
             Self::Commented { .. } => "commented",
             Self::Undone { .. } => "took something back",
@@ -255,6 +293,8 @@ impl What {
             Self::Demoting { .. } => "began to undo the promotion",
             Self::ApplyFailed { .. } => "could not apply it",
             Self::Demoted { .. } => "undid the promotion",
+            Self::Certified { .. } => "certified the training set",
+            Self::Used { .. } => "used it",
             Self::Discarded { .. } => "discarded it",
             Self::Superseded { .. } => "superseded it",
         }

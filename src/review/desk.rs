@@ -1,6 +1,6 @@
 //! The desk: proposals and their log in the workspace's database.
 //!
-//! Owns the tables `proposals` and `review_log`. Rows are added, never changed: triggers see to that. An entry is
+//! Owns the tables `proposals`, `item_lists` and `review_log`. Rows are added, never changed: triggers see to that. An entry is
 //! added only to the log its writer has seen, so that two people never decide past each other.
 
 use std::path::PathBuf;
@@ -11,11 +11,12 @@ use serde_json::Value;
 
 use super::decision::{Entry, Seq, What};
 use super::error::ReviewError;
+use super::items::fit;
 use super::proposal::{Content, Draft, Proposal, ProposalId, RevisionContent};
-use super::stamp;
+use super::selection::Item;
 use super::standing::{Standing, State};
 use crate::config::Workspace;
-use crate::scaffold::{MANIFEST, Scaffold, digest_of, files_problem, read_folder, sound_name};
+use crate::scaffold::{MANIFEST, Scaffold, digest_of, read_folder};
 use crate::store::{StoreError, open_database};
 use crate::types::Digest;
 
@@ -28,10 +29,12 @@ CREATE TABLE IF NOT EXISTS review_log (
   seq INTEGER PRIMARY KEY AUTOINCREMENT, proposal INTEGER NOT NULL REFERENCES proposals, time TEXT NOT NULL,
   by TEXT NOT NULL, body TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS review_log_of ON review_log (proposal, seq);
+CREATE TABLE IF NOT EXISTS item_lists (proposal INTEGER PRIMARY KEY REFERENCES proposals, body BLOB NOT NULL);
 CREATE TRIGGER IF NOT EXISTS proposals_stay BEFORE UPDATE ON proposals BEGIN SELECT raise(ABORT, 'proposals are not changed'); END;
 CREATE TRIGGER IF NOT EXISTS proposals_remain BEFORE DELETE ON proposals BEGIN SELECT raise(ABORT, 'proposals are not removed'); END;
 CREATE TRIGGER IF NOT EXISTS log_stays BEFORE UPDATE ON review_log BEGIN SELECT raise(ABORT, 'the log only grows'); END;
 CREATE TRIGGER IF NOT EXISTS log_remains BEFORE DELETE ON review_log BEGIN SELECT raise(ABORT, 'the log only grows'); END;
+CREATE TRIGGER IF NOT EXISTS lists_stay BEFORE UPDATE ON item_lists BEGIN SELECT raise(ABORT, 'lists are not changed'); END;
 ";
 
 /// A proposal with all that happened to it.
@@ -46,17 +49,24 @@ pub struct Dossier {
 }
 
 impl Dossier {
-    /// The entry that commits the decisions as they are.
-    pub fn commitment(&self) -> What {
-        What::Committed {
-            result: digest_of(&self.standing.files(self.revision())),
-        }
+    /// The two sets of files of a revision or recipe.
+    pub fn files(&self) -> Option<&RevisionContent> {
+        self.proposal.draft.content.files()
     }
 
-    /// The two sets of files.
-    pub fn revision(&self) -> &RevisionContent {
-        let Content::Revision(revision) = &self.proposal.draft.content;
-        revision
+    /// The two sets of files of a scaffold revision.
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn revision(&self) -> Result<&RevisionContent, ReviewError> {
+        match &self.proposal.draft.content {
+            Content::Revision(revision) => Ok(revision),
+            other => Err(ReviewError::OtherKind {
+                id: self.proposal.id.clone(),
+                is: other.word(),
+                wanted: "revision",
+            }),
+        }
     }
 }
 
@@ -64,8 +74,8 @@ impl Dossier {
 #[derive(Debug)]
 pub struct Desk {
     pub(super) workspace: Workspace,
-    path: PathBuf,
-    conn: Connection,
+    pub(super) path: PathBuf,
+    pub(super) conn: Connection,
 }
 
 impl Desk {
@@ -76,7 +86,7 @@ impl Desk {
     /// When the database cannot be made or read.
     pub fn open(workspace: &Workspace) -> Result<Self, ReviewError> {
         let path = workspace.database();
-        let conn = open_database(workspace, TABLES, "log_remains")?;
+        let conn = open_database(workspace, TABLES, "lists_stay")?;
         let mut desk = Self {
             workspace: workspace.clone(),
             path,
@@ -108,28 +118,23 @@ impl Desk {
     /// # Errors
     /// When it changes nothing, or cannot be written.
     pub fn propose(&mut self, draft: Draft, by: &str) -> Result<ProposalId, ReviewError> {
+        self.propose_with(draft, &[], by)
+    }
+
+    /// Puts a proposal on the desk; `items` are those of a selection.
+    ///
+    /// # Errors
+    /// When it changes nothing, does not fit together, or cannot be written.
+    pub fn propose_with(&mut self, draft: Draft, items: &[Item], by: &str) -> Result<ProposalId, ReviewError> {
         let mut draft = draft;
-        let Content::Revision(revision) = &mut draft.content;
-        revision.files = stamp::like(std::mem::take(&mut revision.files), &revision.base);
-        if revision.files == revision.base {
-            let why = "it changes no file of its parent (name, version and parent of the manifest do not count)";
-            return Err(ReviewError::Unfit(why.to_owned()));
-        }
-        if let Some((path, why)) = files_problem(&revision.files) {
-            return Err(ReviewError::Unfit(format!("{path}: {why}")));
-        }
-        if !revision.line.is_empty() && !sound_name(&revision.line) {
-            return Err(ReviewError::Unfit(format!(
-                "`{}` cannot be a scaffold's name; use letters, digits, `-`, `_` and `.`",
-                revision.line
-            )));
-        }
+        fit(&mut draft.content, items)?;
         let now = jiff::Timestamp::now().to_string();
         let made = Proposal::new("".into(), now.clone(), draft);
         // The parts are kept as they were cut: decisions name them, whatever cuts differences later.
         let body = serde_json::json!({ "format": FORMAT, "draft": made.draft, "parts": made.parts }).to_string();
         let body =
             zstd::encode_all(body.as_bytes(), 9).map_err(|error| StoreError::io(&self.path, "written", &error))?;
+        let list = self.packed(&made.draft.content, items)?;
         let write = |conn: &mut Connection| -> rusqlite::Result<i64> {
             let work = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
             work.execute(
@@ -137,6 +142,12 @@ impl Desk {
                 params![now, body],
             )?;
             let number = work.last_insert_rowid();
+            if let Some(list) = &list {
+                work.execute(
+                    "INSERT INTO item_lists (proposal, body) VALUES (?1, ?2)",
+                    params![number, list],
+                )?;
+            }
             insert(&work, number, &now, by, &What::Proposed)?;
             work.commit()?;
             Ok(number)
@@ -276,7 +287,7 @@ impl Desk {
         Ok(half.map(|entry| entry.proposal).collect())
     }
 
-    fn number(&self, id: &ProposalId) -> Result<i64, ReviewError> {
+    pub(super) fn number(&self, id: &ProposalId) -> Result<i64, ReviewError> {
         let number = id.0.strip_prefix('p').and_then(|number| number.parse::<i64>().ok());
         let found = match number {
             None => None,
@@ -329,8 +340,8 @@ impl Desk {
             [number],
         )?;
         let mut standing = Standing::of(&proposal, &entries);
-        let Content::Revision(revision) = &proposal.draft.content;
-        if standing.state.is_open()
+        if let Content::Revision(revision) = &proposal.draft.content
+            && standing.state.is_open()
             && !matches!(standing.state, State::Applying)
             && !revision.line.is_empty()
             && self.head(revision) != Some(revision.parent_digest)
@@ -371,7 +382,7 @@ impl Desk {
         rows.into_iter().map(entry).collect()
     }
 
-    fn rows<T>(
+    pub(super) fn rows<T>(
         &self,
         sql: &str,
         values: impl rusqlite::Params,
@@ -386,7 +397,7 @@ impl Desk {
         all().map_err(|error| self.fail(&error))
     }
 
-    fn known(&self, what: &str, body: &Value) -> Result<(), ReviewError> {
+    pub(super) fn known(&self, what: &str, body: &Value) -> Result<(), ReviewError> {
         match body["format"].as_u64() {
             Some(FORMAT) => Ok(()),
             Some(newer) => Err(self.broken(
@@ -402,11 +413,11 @@ impl Desk {
         serde_json::from_value(value).map_err(|error| self.broken(what, &error.to_string()))
     }
 
-    fn fail(&self, error: &rusqlite::Error) -> ReviewError {
+    pub(super) fn fail(&self, error: &rusqlite::Error) -> ReviewError {
         StoreError::sqlite(&self.path, error).into()
     }
 
-    fn broken(&self, what: &str, why: &str) -> ReviewError {
+    pub(super) fn broken(&self, what: &str, why: &str) -> ReviewError {
         ReviewError::Record {
             path: self.path.clone(),
             what: what.to_owned(),

@@ -60,6 +60,16 @@ pub enum ReviewError {
         /// Why it does not go, and what does.
         why: String,
     },
+    /// It is a proposal of another kind.
+    #[error("{id} is a {is}, not a {wanted}; `automem proposals list` shows what is what")]
+    OtherKind {
+        /// The proposal.
+        id: ProposalId,
+        /// What it is.
+        is: &'static str,
+        /// What was wanted.
+        wanted: &'static str,
+    },
     /// There is no such part.
     #[error("{id} has no part `{part}`; {hint}")]
     NoPart {

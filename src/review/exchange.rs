@@ -52,7 +52,12 @@ pub fn read_draft(name: &str, text: &str) -> Result<Draft, ReviewError> {
         None => return Err(broken("it names no format".to_owned())),
     }
     let draft: Draft = serde_json::from_value(value["proposal"].take()).map_err(|error| broken(error.to_string()))?;
-    let Content::Revision(revision) = &draft.content;
+    let Content::Revision(revision) = &draft.content else {
+        return Err(broken(
+            "only scaffold revisions are handed on as files; a recipe is a file itself, a selection belongs to its runs"
+                .to_owned(),
+        ));
+    };
     for files in [&revision.base, &revision.files] {
         if let Some((path, why)) = files_problem(files) {
             return Err(broken(format!("{path}: {why}")));

@@ -36,7 +36,7 @@ impl Desk {
             state: standing.state.word().to_owned(),
             why,
         };
-        let revision = dossier.revision();
+        let revision = dossier.revision()?;
         if standing.state == State::Stale {
             return Err(not_now(standing.why.clone()));
         }
@@ -96,7 +96,7 @@ impl Desk {
         let _lock = self.lock()?;
         let dossier = self.dossier(id)?;
         let standing = &dossier.standing;
-        let line = &dossier.revision().line;
+        let line = &dossier.revision()?.line;
         let not_now = |why: String| ReviewError::NotNow {
             id: id.clone(),
             state: standing.state.word().to_owned(),
@@ -145,7 +145,7 @@ impl Desk {
     }
 
     fn outcome_of(&self, dossier: &Dossier) -> Option<What> {
-        let head = self.folder_digest(&dossier.revision().line);
+        let head = self.folder_digest(&dossier.revision().ok()?.line);
         let interrupted = || What::ApplyFailed {
             why: "the program was stopped before the head was exchanged".to_owned(),
         };

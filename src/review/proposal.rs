@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::part::{Part, parts_of};
+use super::selection::SelectionContent;
 use crate::llm::Usage;
 use crate::types::{Digest, EpisodeNo, StepNo};
 
@@ -103,12 +104,17 @@ pub struct Origin {
 pub enum Content {
     /// A scaffold's next version.
     Revision(Box<RevisionContent>),
+    /// Data and training of one attempt at a specialist, as files: `recipe.toml`, compared with an earlier one.
+    Recipe(Box<RevisionContent>),
+    /// Candidates to train on.
+    Selection(Box<SelectionContent>),
 }
 
-/// A scaffold revision: two sets of files.
+/// A scaffold revision or a recipe: two sets of files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RevisionContent {
-    /// Name under which it is used when it is promoted: a folder in the workspace's scaffolds.
+    /// Name under which it is used when it is promoted: a folder in the workspace's scaffolds; for a recipe the name of
+    /// the specialist.
     pub line: String,
     /// Name of the scaffold it changes.
     pub parent: String,
@@ -121,17 +127,28 @@ pub struct RevisionContent {
 }
 
 impl Content {
-    /// `revision`.
+    /// `revision`, `recipe` or `selection`.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Revision(_) => "revision",
+            Self::Recipe(_) => "recipe",
+            Self::Selection(_) => "selection",
+        }
+    }
+
+    /// The two sets of files, where it has some.
+    pub fn files(&self) -> Option<&RevisionContent> {
+        match self {
+            Self::Revision(files) | Self::Recipe(files) => Some(files),
+            Self::Selection(_) => None,
         }
     }
 
     /// Cuts it into parts.
     fn parts(&self) -> Vec<Part> {
-        match self {
-            Self::Revision(revision) => parts_of(&revision.base, &revision.files),
+        match self.files() {
+            Some(revision) => parts_of(&revision.base, &revision.files),
+            None => Vec::new(),
         }
     }
 }

@@ -7,12 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::decision::{Entry, Seq, Verdict, What};
-use super::error::ReviewError;
 use super::gate::{GateReport, Outcome};
-use super::part::{Part, PartId, PartKind, Taken, assemble};
+use super::part::{Part, PartId, Taken, assemble};
 use super::proposal::{Content, Proposal, ProposalId, RevisionContent};
 use super::stamp::stamped;
-use crate::scaffold::{ProblemAt, digest_of};
+use crate::scaffold::ProblemAt;
 use crate::types::Digest;
 
 /// How much of a proposal was taken.
@@ -43,6 +42,10 @@ pub enum State {
     Gating,
     /// Its gate is over.
     Gated,
+    /// A selection: its training set is certified.
+    Certified,
+    /// A selection or recipe: something was made with it.
+    Used,
     /// It is being made the head; a process that was killed here is seen to by the next.
     Applying,
     /// It is the head, or was until the next one.
@@ -65,6 +68,8 @@ impl State {
             Self::CheckFailed => "check-failed",
             Self::Gating => "gating",
             Self::Gated => "gated",
+            Self::Certified => "certified",
+            Self::Used => "used",
             Self::Applying => "applying",
             Self::Promoted => "promoted",
             Self::Discarded => "discarded",
@@ -75,7 +80,10 @@ impl State {
 
     /// Whether something can still come of it.
     pub fn is_open(self) -> bool {
-        !matches!(self, Self::Promoted | Self::Discarded | Self::Superseded | Self::Stale)
+        !matches!(
+            self,
+            Self::Promoted | Self::Used | Self::Discarded | Self::Superseded | Self::Stale
+        )
     }
 }
 
@@ -106,6 +114,62 @@ pub struct PartDecision {
     pub policy: Option<String>,
 }
 
+/// What was decided on an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ItemVerdict {
+    /// It is taken.
+    pub accepted: bool,
+    /// The entry.
+    pub seq: Seq,
+}
+
+/// The items of a selection, and what was decided on each.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Items {
+    /// How many there are.
+    pub count: u32,
+    /// Of those, selected by the author.
+    pub selected: u32,
+    /// Accepted so far.
+    pub accepted: u32,
+    /// Rejected so far.
+    pub rejected: u32,
+    /// In the list's order; `None` waits.
+    #[serde(skip)]
+    pub verdicts: Vec<Option<ItemVerdict>>,
+}
+
+impl Items {
+    fn new(count: u32, selected: u32) -> Self {
+        Self {
+            count,
+            selected,
+            accepted: 0,
+            rejected: 0,
+            verdicts: vec![None; count as usize],
+        }
+    }
+
+    fn set(&mut self, at: usize, verdict: ItemVerdict) {
+        let Some(slot) = self.verdicts.get_mut(at) else { return };
+        match slot.replace(verdict) {
+            Some(before) if before.accepted => self.accepted -= 1,
+            Some(_) => self.rejected -= 1,
+            None => {}
+        }
+        match verdict.accepted {
+            true => self.accepted += 1,
+            false => self.rejected += 1,
+        }
+    }
+
+    /// Places of the accepted items.
+    pub fn taken(&self) -> impl Iterator<Item = usize> + '_ {
+        let verdicts = self.verdicts.iter().enumerate();
+        verdicts.filter_map(|(at, verdict)| verdict.is_some_and(|verdict| verdict.accepted).then_some(at))
+    }
+}
+
 /// Something that was said.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comment {
@@ -126,7 +190,7 @@ pub struct Comment {
 pub struct Standing {
     /// The proposal.
     pub id: ProposalId,
-    /// `revision`.
+    /// `revision`, `recipe` or `selection`.
     pub kind: &'static str,
     /// Its title.
     pub title: String,
@@ -134,11 +198,11 @@ pub struct Standing {
     pub author: String,
     /// When it was made.
     pub created: String,
-    /// Name of the scaffold line it belongs to.
+    /// Name of the scaffold line it belongs to, of a recipe's specialist, of the scaffold of a selection's runs.
     pub line: String,
     /// Name of its parent.
     pub parent: String,
-    /// Digest of its parent.
+    /// Digest of its parent; of a selection's items.
     pub parent_digest: Digest,
     /// The last entry that was taken in.
     pub seq: Seq,
@@ -148,9 +212,15 @@ pub struct Standing {
     pub extent: Option<Extent>,
     /// Its parts, as they are split now.
     pub parts: Vec<PartStanding>,
+    /// A selection's items; `None` for others.
+    pub items: Option<Items>,
+    /// A certified selection's training set: file, digest, examples.
+    pub dataset: Option<(String, Digest, u32)>,
+    /// What was made with it.
+    pub used_by: Vec<String>,
     /// What was said.
     pub comments: Vec<Comment>,
-    /// Digest of the files that came out; `None` while it is pending.
+    /// Digest of the files that came out, or of a selection's accepted items; `None` while it is pending.
     pub result: Option<Digest>,
     /// What the check found.
     pub problems: Vec<ProblemAt>,
@@ -170,16 +240,24 @@ pub struct Standing {
 impl Standing {
     /// The standing of a proposal after these entries, which must be its own, in order.
     pub fn of(proposal: &Proposal, entries: &[Entry]) -> Self {
-        let Content::Revision(revision) = &proposal.draft.content;
+        let (line, parent, parent_digest, items) = match &proposal.draft.content {
+            Content::Revision(of) | Content::Recipe(of) => (of.line.clone(), of.parent.clone(), of.parent_digest, None),
+            Content::Selection(of) => (
+                of.scaffold.clone(),
+                of.env.clone(),
+                of.items,
+                Some(Items::new(of.count, of.selected)),
+            ),
+        };
         let mut standing = Self {
             id: proposal.id.clone(),
             kind: proposal.draft.content.word(),
             title: proposal.draft.title.clone(),
             author: proposal.draft.author.clone(),
             created: proposal.created.clone(),
-            line: revision.line.clone(),
-            parent: revision.parent.clone(),
-            parent_digest: revision.parent_digest,
+            line,
+            parent,
+            parent_digest,
             seq: Seq(0),
             state: State::Pending,
             extent: None,
@@ -189,6 +267,9 @@ impl Standing {
                 .cloned()
                 .map(|part| PartStanding { part, decision: None })
                 .collect(),
+            items,
+            dataset: None,
+            used_by: Vec::new(),
             comments: Vec::new(),
             result: None,
             problems: Vec::new(),
@@ -241,6 +322,15 @@ impl Standing {
                     });
                 }
             }
+            What::Judged { items, verdict, .. } => {
+                if let Some(all) = &mut self.items {
+                    let verdict = ItemVerdict {
+                        accepted: verdict.takes(),
+                        seq: entry.seq,
+                    };
+                    items.iter().for_each(|at| all.set(at, verdict));
+                }
+            }
             What::Split { part } => {
                 if let Some(at) = self.parts.iter().position(|slot| slot.part.id == *part) {
                     let pieces = self.parts[at].part.split();
@@ -273,6 +363,21 @@ impl Standing {
                     State::CheckFailed
                 };
             }
+            What::Certified {
+                dataset,
+                digest,
+                examples,
+                ..
+            } => {
+                self.dataset = Some((dataset.clone(), *digest, *examples));
+                self.state = State::Certified;
+            }
+            What::Used { by } => {
+                self.used_by.push(by.clone());
+                self.state = State::Used;
+            }
+            // What was made with a recipe is played; the recipe stays used.
+            What::Gated { report } if self.state == State::Used => self.gate = Some(report.clone()),
             What::GateStarted { run, .. } => {
                 self.gate_run = Some(run.clone());
                 self.state = State::Gating;
@@ -330,6 +435,13 @@ impl Standing {
     }
 
     fn taken(&self) -> Extent {
+        if let Some(items) = &self.items {
+            return match items.accepted {
+                0 => Extent::None,
+                all if all == items.count => Extent::All,
+                _ => Extent::Part,
+            };
+        }
         let verdicts = || self.parts.iter().filter_map(|slot| slot.decision.as_ref());
         if !verdicts().any(|decision| decision.verdict.takes()) {
             Extent::None
@@ -368,164 +480,9 @@ impl Standing {
             Verdict::Edit { text } => Some(Taken::Instead(text)),
             Verdict::Reject { .. } => None,
         });
-        if files == revision.base {
+        if files == revision.base || self.kind != "revision" {
             return files;
         }
         stamped(files, &revision.line, &revision.parent, revision.parent_digest)
     }
-
-    /// Whether an entry may follow.
-    ///
-    /// # Errors
-    /// Why not, and what goes instead.
-    pub fn allows(&self, what: &What, proposal: &Proposal, entries: &[Entry]) -> Result<(), ReviewError> {
-        let not_now = |why: &str| {
-            Err(ReviewError::NotNow {
-                id: self.id.clone(),
-                state: self.state.word().to_owned(),
-                why: why.to_owned(),
-            })
-        };
-        let only = |states: &[State], why: &str| {
-            if states.contains(&self.state) {
-                Ok(())
-            } else {
-                not_now(why)
-            }
-        };
-        let reopen = "its decisions are committed; take the commitment back first (`u`, or `automem proposals undo`)";
-        match what {
-            What::Proposed => not_now("it was made already"),
-            What::Commented { .. } => Ok(()),
-            What::Decided {
-                part, digest, verdict, ..
-            } => {
-                let found = self.part(part)?;
-                if found.digest != *digest {
-                    return Err(ReviewError::OtherBytes {
-                        id: self.id.clone(),
-                        part: part.clone(),
-                        given: *digest,
-                        is: found.digest,
-                    });
-                }
-                only(&[State::Pending], if self.state.is_open() { reopen } else { CLOSED })?;
-                match verdict {
-                    Verdict::Edit { .. } if found.kind == PartKind::RemovedFile => {
-                        not_now("a part that removes a file is accepted or rejected, it has no text to edit")
-                    }
-                    _ => Ok(()),
-                }
-            }
-            What::Split { part } => {
-                let found = self.part(part)?;
-                only(&[State::Pending], if self.state.is_open() { reopen } else { CLOSED })?;
-                if found.splits() {
-                    Ok(())
-                } else {
-                    not_now("the part is a single line or a whole file and cannot be split; `e` edits it")
-                }
-            }
-            What::Undone { seq } => self.allows_undo(*seq, entries),
-            What::Committed { result } => {
-                only(&[State::Pending], if self.state.is_open() { reopen } else { CLOSED })?;
-                if self.waiting() > 0 {
-                    return not_now(&format!("{} parts wait for a decision", self.waiting()));
-                }
-                let Content::Revision(revision) = &proposal.draft.content;
-                if digest_of(&self.files(revision)) != *result {
-                    return not_now("the files were put together from other decisions; look at it again");
-                }
-                Ok(())
-            }
-            What::Checked { .. } => only(
-                &[State::Decided, State::CheckFailed, State::Checked],
-                "only committed decisions are checked",
-            ),
-            What::GateStarted { .. } => {
-                if self.extent == Some(Extent::None) {
-                    return not_now("nothing of it was accepted: there is nothing to evaluate");
-                }
-                only(
-                    &[State::Checked, State::Gated],
-                    "a gate needs a result that passed its check",
-                )
-            }
-            What::GateStopped { .. } | What::Gated { .. } => only(&[State::Gating], "no gate is under way"),
-            What::Applying { .. } => only(
-                &[State::Checked, State::Gated],
-                "only a result that passed its check can be applied",
-            ),
-            What::Promoted { .. } | What::ApplyFailed { .. } => only(&[State::Applying], "it is not being applied"),
-            What::Demoting { .. } => only(&[State::Promoted], "it is not promoted"),
-            What::Demoted { .. } => only(&[State::Applying], "its promotion is not being taken back"),
-            What::Discarded { .. } | What::Superseded { .. } => match self.state {
-                State::Gating => not_now("its gate is under way; stop that first"),
-                State::Promoted => not_now("it is promoted; undo that first"),
-                State::Applying => not_now("it is being applied"),
-                State::Discarded | State::Superseded => not_now(CLOSED),
-                _ => Ok(()),
-            },
-        }
-    }
-
-    fn part(&self, id: &PartId) -> Result<&Part, ReviewError> {
-        let found = self.parts.iter().map(|slot| &slot.part).find(|part| part.id == *id);
-        found.ok_or_else(|| ReviewError::NoPart {
-            id: self.id.clone(),
-            part: id.clone(),
-            hint: match self.parts.len() {
-                0 => "it changes nothing".to_owned(),
-                n => format!(
-                    "it has {n}: {}{}",
-                    self.parts[..n.min(8)]
-                        .iter()
-                        .map(|slot| slot.part.id.to_string())
-                        .collect::<Vec<_>>()
-                        .join(", "),
-                    if n > 8 { ", ..." } else { "" }
-                ),
-            },
-        })
-    }
-
-    fn allows_undo(&self, seq: Seq, entries: &[Entry]) -> Result<(), ReviewError> {
-        let refuse = |why: String| {
-            Err(ReviewError::NotNow {
-                id: self.id.clone(),
-                state: self.state.word().to_owned(),
-                why,
-            })
-        };
-        let Some(entry) = entries.iter().find(|entry| entry.seq == seq) else {
-            return refuse(format!("it has no entry {}", seq.0));
-        };
-        if entries.iter().any(|other| other.what == What::Undone { seq }) {
-            return refuse(format!("entry {} was taken back already", seq.0));
-        }
-        match entry.what {
-            What::Commented { .. } => Ok(()),
-            What::Decided { .. } | What::Split { .. } if self.state == State::Pending => Ok(()),
-            What::Decided { .. } | What::Split { .. } => {
-                refuse("its decisions are committed; take the commitment back first".to_owned())
-            }
-            What::Committed { .. } => match self.state {
-                State::Decided | State::Checked | State::CheckFailed | State::Gated | State::Stale => Ok(()),
-                _ => refuse("that can be done before a gate or after it, and not once it is promoted".to_owned()),
-            },
-            What::Discarded { .. } | What::Superseded { .. } => Ok(()),
-            _ => refuse("the entry tells what the program did; it cannot be taken back".to_owned()),
-        }
-    }
-
-    /// The entry that undoing takes back next: the last one of a person that still holds.
-    pub fn last_undoable(&self, entries: &[Entry]) -> Option<Seq> {
-        entries
-            .iter()
-            .rev()
-            .map(|entry| entry.seq)
-            .find(|seq| self.allows_undo(*seq, entries).is_ok())
-    }
 }
-
-const CLOSED: &str = "it is closed";

@@ -70,7 +70,7 @@ fn decide(desk: &mut Desk, id: &ProposalId, at: usize, verdict: Verdict) -> Resu
 
 fn commit(desk: &mut Desk, id: &ProposalId) {
     let dossier = desk.dossier(id).unwrap();
-    let files = dossier.standing.files(dossier.revision());
+    let files = dossier.standing.files(dossier.revision().unwrap());
     let result = digest_of(&files);
     let seen = dossier.standing.seq;
     let seen = desk.append(id, seen, "ann", What::Committed { result }).unwrap().seq;
@@ -270,7 +270,7 @@ fn a_killed_promotion_is_settled_by_what_the_folder_holds() {
     }
     commit(&mut desk, &id);
     let dossier = desk.dossier(&id).unwrap();
-    let files = dossier.standing.files(dossier.revision());
+    let files = dossier.standing.files(dossier.revision().unwrap());
     let to = digest_of(&files);
     // Killed before the exchange.
     desk.append(&id, dossier.standing.seq, "ann", What::Applying { from: None, to })
@@ -335,12 +335,16 @@ fn what_does_not_fit_together_is_not_proposed() {
     assert!(told.contains("../evil.md"), "{told}");
     assert!(read_draft("x.json", &write_draft(&outside)).is_err());
     let mut line = two();
-    let Content::Revision(revision) = &mut line.content;
+    let Content::Revision(revision) = &mut line.content else {
+        panic!()
+    };
     revision.line = "../up".to_owned();
     assert!(desk.propose(line, "ann").is_err());
     assert_eq!(read_draft("x.json", &write_draft(&two())).unwrap(), two());
     let mut other = two();
-    let Content::Revision(revision) = &mut other.content;
+    let Content::Revision(revision) = &mut other.content else {
+        panic!()
+    };
     revision.base.insert("NEW.md".to_owned(), String::new());
     for text in [
         write_draft(&other),
@@ -368,7 +372,9 @@ fn the_sample_waits_for_a_newcomer_and_its_evidence_is_in_the_sample_runs() {
     }
     let shipped = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("sample-runs/scripted.db");
     let reader = crate::store::Reader::open(shipped).unwrap();
-    let Content::Revision(revision) = &draft.content;
+    let Content::Revision(revision) = &draft.content else {
+        panic!()
+    };
     assert_eq!(reader.meta().scaffold.digest, revision.parent_digest);
     for item in &draft.evidence {
         reader.step(item.episode, item.step).unwrap();

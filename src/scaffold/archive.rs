@@ -67,7 +67,7 @@ pub fn unpack(bytes: &[u8]) -> Result<BTreeMap<String, String>, ArchiveError> {
     let mut room = MAX_ALL_BYTES;
     for at in 0..zip.len() {
         let mut entry = zip.by_index(at)?;
-        let path = entry.name().to_owned();
+        let path = entry.name()?.into_owned();
         let refuse = |why: &str| ArchiveError::Entry {
             path: path.clone(),
             why: why.to_owned(),

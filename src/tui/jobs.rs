@@ -371,7 +371,10 @@ pub(super) fn diff(workspace: &Workspace, ours: &ScaffoldRef, against: Option<St
         return match dossier {
             // From what is in use to what would come.
             Ok(dossier) => Data::Diff(Box::new(ScaffoldDiff {
-                lines: lines(&scaffold::diff(&ours.files, &dossier.revision().files)),
+                lines: lines(&scaffold::diff(
+                    &ours.files,
+                    &dossier.files().map(|files| files.files.clone()).unwrap_or_default(),
+                )),
                 against: name,
                 others,
             })),

@@ -247,7 +247,9 @@ impl Keeper {
 
     fn commit(&mut self, id: &ProposalId, seen: Seq) -> Result<(), ReviewError> {
         let dossier = self.desk()?.dossier(id)?;
-        self.append(id, seen, vec![dossier.commitment()])?;
+        let (seen, by) = (self.seen(&dossier, seen), self.by.clone());
+        let entry = self.desk()?.commit(id, seen, &by)?;
+        self.own.insert(entry.seq);
         self.check(id)
     }
 

@@ -303,9 +303,8 @@ impl OpenReview {
                 Side::Old => Arc::clone(&self.diff.files[file].base),
                 Side::New => self
                     .dossier
-                    .revision()
-                    .files
-                    .get(&path)
+                    .files()
+                    .and_then(|files| files.files.get(&path))
                     .map_or("", String::as_str)
                     .into(),
             };
@@ -362,7 +361,10 @@ fn diff_of(dossier: &Dossier) -> Diff {
     let parts: Vec<(Part, Option<String>)> = parts
         .map(|part| (part.part.clone(), own_text(part).map(str::to_owned)))
         .collect();
-    Diff::new(&dossier.revision().base, parts)
+    match dossier.files() {
+        Some(files) => Diff::new(&files.base, parts),
+        None => Diff::new(&std::collections::BTreeMap::new(), parts),
+    }
 }
 
 /// Where a part is now: itself, its first piece, or what it is a piece of.

@@ -6,8 +6,8 @@ use serde_json::json;
 
 use crate::cli::output::{print_json, print_text};
 use crate::config::Workspace;
-use crate::evolve::ledger::Ledger;
 use crate::evolve::session::{Event, Listed, Log, Session};
+use crate::gate::ledger::Ledger;
 use crate::protocol::sanitize::clean;
 
 pub(super) fn list(workspace: &Workspace, as_json: bool) -> anyhow::Result<ExitCode> {

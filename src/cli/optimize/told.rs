@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::cli::output::print_text;
 use crate::evolve::ReviserNews;
-use crate::evolve::gate::GateNews;
 use crate::evolve::session::{Ending, News};
+use crate::gate::GateNews;
 use crate::protocol::sanitize::{clean, clean_line};
 use crate::review::GateReport;
 

@@ -103,7 +103,7 @@ pub(super) fn run(desk: &mut Desk, by: &str, args: Decide) -> anyhow::Result<Exi
     let seen = written.last().map_or(seen, |entry| entry.seq);
     let dossier = desk.dossier(&id)?;
     if dossier.standing.state == State::Pending && (args.commit || dossier.standing.waiting() == 0) {
-        desk.append(&id, seen, by, dossier.commitment())?;
+        desk.commit(&id, seen, by)?;
         desk.check(&id, by)?;
     }
     print::dossier(&desk.dossier(&id)?, args.json)?;

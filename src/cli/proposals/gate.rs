@@ -11,8 +11,8 @@ use crate::cli::interrupt;
 use crate::cli::optimize::Teller;
 use crate::cli::plan::ModelArgs;
 use crate::config::Settings;
-use crate::evolve::gate::{self, GateError};
 use crate::evolve::session::News;
+use crate::gate::{self, GateError};
 use crate::review::{Desk, State, What};
 use crate::scaffold::{Scaffold, digest_of};
 use crate::types::{Digest, Sampling, Seeds};
@@ -54,10 +54,10 @@ pub(super) fn run(desk: &mut Desk, by: &str, args: Gate) -> anyhow::Result<ExitC
     }
     let workspace = desk.workspace().clone();
     let settings = Settings::load(&workspace)?.settings;
-    let files = standing.files(dossier.revision());
+    let files = standing.files(dossier.revision()?);
     let result = digest_of(&files);
     let revision = Scaffold::from_files(files)?;
-    let parent = Scaffold::from_files(dossier.revision().base.clone())?;
+    let parent = Scaffold::from_files(dossier.revision()?.base.clone())?;
     let plan = |scaffold: Scaffold, name: String, model| RunPlan {
         world: scaffold.manifest().env.clone(),
         out: workspace.runs_dir().join(format!("{name}.db")),

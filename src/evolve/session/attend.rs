@@ -32,7 +32,8 @@ pub fn step_for(standing: &Standing, has_policy: bool) -> Step {
         State::CheckFailed => Step::Settle(Ending::CheckFailed),
         State::Gated if standing.is_better() => Step::Promote,
         State::Gated => Step::Settle(Ending::NotBetter),
-        State::Promoted => Step::Settle(Ending::Promoted),
+        // The last two are states of what is no scaffold revision.
+        State::Promoted | State::Certified | State::Used => Step::Settle(Ending::Promoted),
         State::Discarded | State::Superseded => Step::Settle(Ending::Refused),
         State::Stale => Step::Settle(Ending::Stale),
     }
@@ -90,7 +91,7 @@ mod tests {
         // A person promoted it against the gate.
         assert_eq!(step(State::Promoted, Some(Extent::All)), Step::Settle(Ending::Promoted));
         let mut better = standing(State::Gated, Some(Extent::All));
-        let mut report = crate::evolve::gate::report(vec![], String::new(), String::new(), false);
+        let mut report = crate::gate::report(vec![], String::new(), String::new(), false);
         report.outcome = Outcome::Better;
         better.gate = Some(Box::new(report));
         assert_eq!(step_for(&better, false), Step::Promote);

@@ -11,8 +11,8 @@ use super::state::{Effect, Event, Parent, Setup, State};
 use crate::agent::RunPlan;
 use crate::config::Workspace;
 use crate::evolve::candidate;
-use crate::evolve::gate::{self, Side};
 use crate::evolve::reviser::{Reviser, ReviserError, ReviserNews, Revision, Task};
+use crate::gate::{self, Side};
 use crate::jobs::Cancel;
 use crate::llm::{ChatModel, Usage};
 use crate::review::{Content, Desk, Dossier, Draft, Origin, ReviewError, RevisionContent};
@@ -308,7 +308,7 @@ impl Session {
         self.note(Event::Proposed {
             proposal: dossier.proposal.id.clone(),
             title: draft.title.clone(),
-            files: dossier.revision().files.clone(),
+            files: dossier.revision()?.files.clone(),
             usage: draft.usage,
         })
     }

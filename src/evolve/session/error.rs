@@ -1,8 +1,8 @@
 //! Why an optimization does not go on. Its log is safe in every case.
 
 use crate::agent::AgentError;
-use crate::evolve::gate::GateError;
 use crate::evolve::reviser::ReviserError;
+use crate::gate::GateError;
 use crate::llm::LlmError;
 use crate::review::ReviewError;
 use crate::scaffold::ScaffoldError;

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::state::{Ending, Policy};
-use crate::evolve::gate::GateNews;
 use crate::evolve::reviser::ReviserNews;
+use crate::gate::GateNews;
 use crate::review::{GateReport, ProposalId};
 
 /// What an optimization tells.

@@ -9,8 +9,8 @@ use super::error::SessionError;
 use super::news::News;
 use super::outcome::outcome;
 use super::state::{Ending, Event, Policy};
-use crate::evolve::gate;
-use crate::evolve::ledger::{Head, Ledger, Row};
+use crate::gate;
+use crate::gate::ledger::{Head, Ledger, Row};
 use crate::review::{Desk, Dossier, GateReport, ProposalId, Reason, ReviewError, State, Verdict, What};
 use crate::scaffold::{Scaffold, digest_of};
 
@@ -101,8 +101,7 @@ impl Session {
         let seen = dossier.standing.seq;
         let written = self.desk.append_all(id, seen, HAND, decided.collect())?;
         let seen = written.last().map_or(seen, |entry| entry.seq);
-        let commitment = self.desk.dossier(id)?.commitment();
-        self.desk.append(id, seen, HAND, commitment)?;
+        self.desk.commit(id, seen, HAND)?;
         news(News::Decided {
             proposal: id.clone(),
             policy,
@@ -112,7 +111,7 @@ impl Session {
 
     fn gate(&mut self, dossier: &Dossier, news: &mut dyn FnMut(News)) -> Result<(), SessionError> {
         let id = &dossier.proposal.id;
-        let files = dossier.standing.files(dossier.revision());
+        let files = dossier.standing.files(dossier.revision()?);
         let result = digest_of(&files);
         let scaffold = Scaffold::from_files(files)?;
         let out = self.runs(&format!("i{}-{id}-{}", self.state.iteration, result.short()));
@@ -176,7 +175,7 @@ impl Session {
         let Some(origin) = &dossier.proposal.draft.origin else {
             return Ok(());
         };
-        let revision = dossier.revision();
+        let revision = dossier.revision()?;
         let usage = self.state.usage;
         let head = Head {
             origin,

@@ -32,7 +32,8 @@ pub(super) fn standing(standing: &Standing) -> (&'static str, String, Slot) {
         Standings::Gated if standing.is_better() => ("★", word, Slot::Good),
         Standings::Gated => ("▾", word, Slot::Warn),
         Standings::Applying => ("…", word, Slot::Info),
-        Standings::Promoted => ("✓", word, Slot::Good),
+        Standings::Certified => ("✓", word, Slot::Info),
+        Standings::Promoted | Standings::Used => ("✓", word, Slot::Good),
         Standings::Discarded | Standings::Superseded => ("-", word, Slot::Dim),
         Standings::Stale => ("⊘", word, Slot::Bad),
     }

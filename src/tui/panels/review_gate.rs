@@ -92,6 +92,8 @@ fn next(standing: &Standing) -> String {
         State::CheckFailed => "It cannot work as decided: u takes the commitment back, D discards it.".to_owned(),
         State::Gating => "It is being played on the same seeds as its parent.".to_owned(),
         State::Gated => "p promotes it, D discards it, u takes the commitment back.".to_owned(),
+        State::Certified => "Its training set is certified; a recipe can name it.".to_owned(),
+        State::Used => format!("It was used for {}.", standing.used_by.join(", ")),
         State::Applying => "It is being made the head.".to_owned(),
         State::Promoted => format!("It is the head of {}; u takes that back.", standing.line),
         State::Discarded => "It is not wanted; u takes that back.".to_owned(),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::evolve::gate::report;
+use crate::gate::report;
 use crate::review::{Pair, Score, State as Stage};
 use crate::scaffold::{Lineage, Node, RunScore, Source};
 use crate::tui::data::LabNews;

@@ -261,6 +261,8 @@ fn changed(now: Standing, open: &OpenReview) -> Option<(Mood, String)> {
         ),
         Standing::Gating => (Mood::Info, format!("{id} is being played on its gate's seeds")),
         Standing::Gated => (Mood::Info, format!("the gate of {id} is over")),
+        Standing::Certified => (Mood::Good, format!("the training set of {id} is certified")),
+        Standing::Used => (Mood::Good, format!("{id} is used")),
         Standing::Promoted => (Mood::Good, format!("{id} is the head of {} now", open.standing().line)),
         Standing::Discarded => (Mood::Info, format!("{id} is discarded; u brings it back")),
         Standing::Superseded => (Mood::Info, format!("another has taken the place of {id}")),

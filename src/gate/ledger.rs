@@ -218,7 +218,7 @@ mod tests {
             parent: score,
             revision: score,
         });
-        let report = crate::evolve::gate::report(pairs.to_vec(), "a.db".into(), "b.db".into(), true);
+        let report = crate::gate::report(pairs.to_vec(), "a.db".into(), "b.db".into(), true);
         let origin = Origin {
             optimization: "crafter-v0-1".into(),
             iteration: 1,

@@ -1,10 +1,12 @@
-//! The gate: a revision and its parent on the same seeds.
+//! The gate: a candidate and what it is to beat on the same seeds; shared by both loops.
 //!
 //! Owns playing a scaffold on seeds so that it can be interrupted and gone on with, when an earlier evaluation may be
-//! used again, and what the scores say. Must not decide what becomes of a revision: that is the session's.
+//! used again, what the scores say, and the ledger of gates. Must not decide what becomes of a candidate: that is the
+//! business of [`crate::evolve`] and [`crate::tune`].
 
 mod compare;
 mod key;
+pub mod ledger;
 mod play;
 mod stats;
 

@@ -1,0 +1,22 @@
+//! Loop 2: from traces to a memory specialist.
+//!
+//! Owns candidates for training and how they are selected, the postprocess, recipes, training (in this program or at
+//! scale), and the sequence of these steps. Decisions are [`crate::review`]'s, gates [`crate::gate`]'s. Must not know
+//! screens.
+//!
+//! | module | its one job |
+//! |---|---|
+//! | [`candidate`] | what a candidate is and what speaks for and against it |
+//! | [`select`] | who selects: rules, a meta-LLM |
+//! | [`dataset`] | the training set on disk |
+//! | [`recipe`] | data and training of one attempt, and how that is written |
+//! | [`train`] | what is trained, by whom, and what is told meanwhile |
+
+pub mod candidate;
+pub mod dataset;
+mod error;
+pub mod recipe;
+pub mod select;
+pub mod train;
+
+pub use error::TuneError;
