@@ -179,7 +179,7 @@ fn hunks_are_accepted_edited_rejected_undone_and_committed() {
         "{:?}",
         now.entries
     );
-    let files = now.standing.files(now.revision());
+    let files = now.standing.files(now.revision().unwrap());
     assert!(
         files["scaffold.toml"].contains("log_turns = 1\n"),
         "{}",
@@ -258,7 +258,7 @@ fn nothing_decided_is_lost_to_a_kill_and_others_are_seen() {
     // The parent is another one now: stale, and it says why.
     let folder = home.join("workspace/scaffolds").join(LINE);
     std::fs::create_dir_all(&folder).unwrap();
-    for (path, text) in &theirs.revision().base {
+    for (path, text) in &theirs.revision().unwrap().base {
         let path = folder.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
