@@ -8,7 +8,7 @@ use super::log::Log;
 use super::news::News;
 use super::setup::claim;
 use super::state::{Effect, Event, Parent, Setup, State};
-use crate::agent::RunPlan;
+use crate::agent::{Models, RunPlan};
 use crate::config::Workspace;
 use crate::evolve::candidate;
 use crate::evolve::reviser::{Reviser, ReviserError, ReviserNews, Revision, Task};
@@ -31,6 +31,7 @@ pub struct Session {
     pub(super) desk: Desk,
     pub(super) state: State,
     pub(super) model: Arc<dyn ChatModel>,
+    pub(super) specialist: Option<Arc<dyn ChatModel>>,
     pub(super) reviser: Box<dyn Reviser>,
     pub(super) cancel: Cancel,
     _claim: Claim,
@@ -44,14 +45,14 @@ impl Session {
     pub fn begin(
         workspace: &Workspace,
         setup: &Setup,
-        model: Arc<dyn ChatModel>,
+        models: Models,
         reviser: Box<dyn Reviser>,
         cancel: Cancel,
     ) -> Result<Self, SessionError> {
         setup.check(workspace)?;
         let mut log = Log::open(workspace)?;
         let name = log.begin(setup)?;
-        Self::resume(workspace, &name, model, reviser, cancel)
+        Self::resume(workspace, &name, models, reviser, cancel)
     }
 
     /// Goes on with an optimization.
@@ -61,7 +62,7 @@ impl Session {
     pub fn resume(
         workspace: &Workspace,
         name: &str,
-        model: Arc<dyn ChatModel>,
+        models: Models,
         reviser: Box<dyn Reviser>,
         cancel: Cancel,
     ) -> Result<Self, SessionError> {
@@ -77,7 +78,8 @@ impl Session {
             name: name.to_owned(),
             log,
             state,
-            model,
+            model: models.0,
+            specialist: models.1,
             reviser,
             cancel,
             _claim: held,
@@ -144,6 +146,7 @@ impl Session {
             world: setup.env.clone(),
             scaffold,
             model: Arc::clone(&self.model),
+            specialist: self.specialist.clone(),
             seeds: setup.seeds.clone(),
             max_steps: setup.max_steps,
             workers: setup.workers,

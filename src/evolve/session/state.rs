@@ -35,6 +35,9 @@ pub struct Setup {
     pub meta_tokens: u64,
     /// Who plays, as it was asked for.
     pub model: String,
+    /// The memory specialist, as it was asked for; `None` for one model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub specialist: Option<String>,
     /// Threads of a local model; `None` leaves it to the settings.
     pub threads: Option<u32>,
     /// Tokens of a local model's context.
@@ -387,6 +390,7 @@ mod tests {
             meta: "rules".into(),
             meta_tokens: 1000,
             model: "scripted".into(),
+            specialist: None,
             threads: None,
             context: None,
             sampling_seed: 0,
