@@ -9,6 +9,7 @@ mod config;
 mod doctor;
 mod env;
 mod export;
+mod improve;
 mod interrupt;
 mod man;
 mod memory;
@@ -27,6 +28,8 @@ mod scaffold;
 mod screenshot;
 mod search;
 mod show;
+mod teller;
+mod tune;
 mod verify;
 mod watch;
 
@@ -83,6 +86,10 @@ verbs! {
     Proposals => proposals,
     /// Improve a scaffold: revisions that a person decides on, gated on fixed seeds
     Optimize => optimize,
+    /// Train a memory specialist: what a person accepts of the agent's own decisions, gated on fixed seeds
+    Tune => tune,
+    /// Go through a plan of optimizations and tunings, each from what the one before it reached
+    Improve => improve,
     /// Fetch, list, describe, measure and requantise models
     Model => model,
     /// Show, check and explain the settings and keys

@@ -7,16 +7,20 @@
 //! | module | its one job |
 //! |---|---|
 //! | [`candidate`] | what a candidate is and what speaks for and against it |
+//! | [`author`] | who writes the recipes that follow the first |
+//! | [`session`] | the sequence of it all |
 //! | [`select`] | who selects: rules, a meta-LLM |
 //! | [`dataset`] | the training set on disk |
 //! | [`recipe`] | data and training of one attempt, and how that is written |
 //! | [`train`] | what is trained, by whom, and what is told meanwhile |
 
+pub mod author;
 pub mod candidate;
 pub mod dataset;
 mod error;
 pub mod recipe;
 pub mod select;
+pub mod session;
 pub mod train;
 
 pub use error::TuneError;
