@@ -14,11 +14,12 @@ use clap::{Subcommand, ValueEnum};
 use super::plan::ModelArgs;
 use super::{interrupt, output};
 use crate::config::{Settings, Workspace};
+use crate::evolve::ReviserOptions;
 use crate::jobs::Cancel;
 use crate::llm::gguf::{Header, ModelInfo};
 use crate::llm::{self, ModelOptions};
 use crate::review::Policy;
-use crate::tune::author::RulesAuthor;
+use crate::tune::author::{Author, MetaAuthor, RulesAuthor};
 use crate::tune::recipe::{self, Recipe, TrainConfig};
 use crate::tune::select::Selector;
 use crate::tune::session::{Backends, Log, Session, SessionError, Setup};
@@ -300,9 +301,14 @@ pub(super) fn backends(
         "llamafactory" => Box::new(LlamaFactory::new(hf_model)),
         _ => Box::new(ChildTrainer::new(std::env::current_exe()?)),
     };
-    if setup.meta != "rules" {
-        bail!("nobody writes recipes who is called `{}`; give --meta rules", setup.meta);
-    }
+    let author: Box<dyn Author> = match setup.meta.as_str() {
+        "rules" => Box::new(RulesAuthor),
+        spec => {
+            let options = ReviserOptions::of(workspace, settings);
+            let model = llm::open_tools(spec, &options.models)?;
+            Box::new(MetaAuthor::new(model, options.max_tokens, options.prices))
+        }
+    };
     Ok(Backends {
         // Two models share the workers' slots.
         models: args.options(workspace, settings, setup.workers.saturating_mul(2), false),
@@ -310,7 +316,7 @@ pub(super) fn backends(
         selector: Selector {
             options: ModelOptions::of(workspace, settings),
         },
-        author: Box::new(RulesAuthor),
+        author,
     })
 }
 

@@ -2,10 +2,12 @@
 //!
 //! Owns the suggestion. It is a proposal like any other: nothing is trained by it without a decision.
 
+mod meta;
 mod rules;
 
 use std::path::PathBuf;
 
+pub use meta::MetaAuthor;
 pub use rules::RulesAuthor;
 
 use super::TuneError;

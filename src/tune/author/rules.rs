@@ -153,3 +153,88 @@ fn reusing(current: &Recipe, last: &Round) -> Option<Recipe> {
     recipe.data.source = DataSource::Reuse(data.selection.to_string());
     Some(recipe)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::review::Outcome;
+    use crate::tune::recipe::prior;
+    use crate::tune::session::{Adapter, Data, Verdict};
+    use crate::types::Digest;
+
+    fn round(recipe: &Recipe, outcome: Option<Outcome>, loss: f64, held_out: f64) -> Round {
+        let adapter = Adapter {
+            file: "a.gguf".into(),
+            digest: Digest::of("a"),
+            loss,
+            held_out: Some(held_out),
+        };
+        let verdict = outcome.map(|outcome| Verdict {
+            parent_mean: 0.1,
+            mean: 0.2,
+            outcome,
+            run: "r.db".into(),
+        });
+        Round {
+            recipe: Some("p1".into()),
+            text: write(recipe),
+            data: outcome.map(|_| Data {
+                selection: "p2".into(),
+                file: "d.json".into(),
+                digest: Digest::of("d"),
+                examples: 300,
+            }),
+            adapters: match outcome {
+                Some(_) => vec![(adapter, verdict)],
+                None => Vec::new(),
+            },
+            why: match outcome {
+                Some(_) => String::new(),
+                None => "the set is too small".to_owned(),
+            },
+        }
+    }
+
+    fn next(pristine: &Recipe, rounds: &[Round]) -> Option<Suggestion> {
+        let task = Task {
+            name: "t",
+            pristine,
+            rounds,
+            runs: &[],
+            token_budget: 0,
+        };
+        RulesAuthor.next(&task, &Cancel::new(), &mut |_| {}).unwrap()
+    }
+
+    #[test]
+    fn what_the_round_shows_decides() {
+        let pristine = prior("crafter", 135_000_000);
+        let better = next(&pristine, &[round(&pristine, Some(Outcome::Better), 0.5, 0.6)]).unwrap();
+        assert_eq!(better.recipe.data.source, DataSource::Reuse("p2".into()));
+        assert_eq!(better.recipe.train[0].epochs, pristine.train[0].epochs + 1);
+        let worse = next(&pristine, &[round(&pristine, Some(Outcome::NotBetter), 0.5, 0.6)]).unwrap();
+        assert_eq!(worse.recipe.data.source, DataSource::Regenerate);
+        assert_eq!((worse.recipe.data.rules.top_episodes_percent, worse.recipe.data.rules.min_later_reads), (50.0, 1));
+        assert!(worse.why.contains("best 50 %"), "{}", worse.why);
+        let overfit = next(&pristine, &[round(&pristine, Some(Outcome::NotBetter), 0.1, 0.9)]).unwrap();
+        assert!(overfit.recipe.train[0].epochs < pristine.train[0].epochs, "{}", overfit.why);
+        let small = next(&pristine, &[round(&pristine, None, 0.0, 0.0)]).unwrap();
+        assert!(small.recipe.data.rules.max_redundant > pristine.data.rules.max_redundant);
+        assert!(small.why.contains("the set is too small"), "{}", small.why);
+    }
+
+    #[test]
+    fn nothing_is_tried_twice_and_it_comes_to_an_end() {
+        let pristine = prior("crafter", 135_000_000);
+        let mut rounds = vec![round(&pristine, None, 0.0, 0.0)];
+        let mut seen = vec![write(&pristine)];
+        while let Some(suggestion) = next(&pristine, &rounds) {
+            let text = write(&suggestion.recipe);
+            assert!(!seen.contains(&text), "{text}");
+            seen.push(text);
+            rounds.push(round(&suggestion.recipe, None, 0.0, 0.0));
+            assert!(rounds.len() < 20, "it never ends");
+        }
+        assert_eq!(rounds.len(), 2);
+    }
+}

@@ -8,9 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use super::select::rules::Rules;
 
-/// The file of a recipe's proposal.
-pub const RECIPE_FILE: &str = "recipe.toml";
-
 /// A recipe, as `recipe.toml` holds it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

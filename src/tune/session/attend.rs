@@ -8,7 +8,7 @@ use super::news::News;
 use super::state::{Data, Event};
 use crate::review::{Dossier, Extent, ProposalId, ReviewError, State, What};
 use crate::tune::author::{Suggestion, Task};
-use crate::tune::recipe::{self, DataSource, RECIPE_FILE, Recipe};
+use crate::tune::recipe::{self, DataSource, Recipe};
 use crate::tune::certify;
 
 /// How often the desk is looked at while a person is waited for.
@@ -203,7 +203,7 @@ fn again(done: Result<(), ReviewError>) -> Result<(), ReviewError> {
 /// The recipe as it was decided.
 fn approved(dossier: &Dossier) -> Result<Recipe, SessionError> {
     let files = dossier.files().map(|files| dossier.standing.files(files));
-    let text = files.and_then(|mut files| files.remove(RECIPE_FILE)).unwrap_or_default();
+    let text = files.and_then(|mut files| files.remove(recipe::FILE)).unwrap_or_default();
     Ok(recipe::read(&text)?)
 }
 
