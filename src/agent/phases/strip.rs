@@ -96,7 +96,11 @@ mod tests {
     fn actions_go_and_the_rest_stays() {
         let search = "<|SEARCH|>notes.txt|water<|END|>";
         let table: &[(&str, String, String)] = &[
-            ("last", format!("Look.\n{search}\n<|ACTION|>Do<|END|>"), format!("Look.\n{search}")),
+            (
+                "last",
+                format!("Look.\n{search}\n<|ACTION|>Do<|END|>"),
+                format!("Look.\n{search}"),
+            ),
             ("first", format!("<|ACTION|>Do<|END|>\n{search}"), search.to_owned()),
             (
                 "middle",
@@ -111,7 +115,11 @@ mod tests {
             ("alone", " <|ACTION|>Move West<|END|> ".to_owned(), String::new()),
             ("half an end", "so <|ACTION|>Do<|END|}".to_owned(), "so".to_owned()),
             ("lower case", "<action>Do</action> yes".to_owned(), "yes".to_owned()),
-            ("a line", "I go.\nACTION: Move West\nBye".to_owned(), "I go.\n\nBye".to_owned()),
+            (
+                "a line",
+                "I go.\nACTION: Move West\nBye".to_owned(),
+                "I go.\n\nBye".to_owned(),
+            ),
             (
                 "a line beside a tag",
                 "ACTION: Noop\n<|ACTION|>Do<|END|>".to_owned(),

@@ -31,8 +31,8 @@ use self::weights::Weights;
 use super::ModelOptions;
 use super::chat::{ChatAnswer, ChatModel, ChatProgress, ChatRequest, LlmError};
 use super::decoding::gbnf;
-use super::gguf::Header;
 use super::decoding::template::{ChatTemplate, prompt_text};
+use super::gguf::Header;
 use crate::jobs::Cancel;
 use crate::types::ModelRef;
 

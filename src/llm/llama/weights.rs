@@ -59,7 +59,11 @@ impl Turns {
         let mine = numbers.0;
         numbers.0 += 1;
         let others = |numbers: &mut (u64, u64)| numbers.1 != mine;
-        drop(self.changed.wait_while(numbers, others).unwrap_or_else(PoisonError::into_inner));
+        drop(
+            self.changed
+                .wait_while(numbers, others)
+                .unwrap_or_else(PoisonError::into_inner),
+        );
         Turn(self)
     }
 }
@@ -102,8 +106,11 @@ impl Adapter {
         backend::forget_log();
         // SAFETY: LlamaModel is repr(transparent) over a NonNull pointer to the model, so that a reference to it is a
         // reference to that pointer; only the pointer's value is read.
-        let model: *mut llama_cpp_sys_2::llama_model =
-            unsafe { std::ptr::from_ref::<LlamaModel>(weights).cast::<*mut _>().read() };
+        let model: *mut llama_cpp_sys_2::llama_model = unsafe {
+            std::ptr::from_ref::<LlamaModel>(weights)
+                .cast::<*mut llama_cpp_sys_2::llama_model>()
+                .read()
+        };
         // SAFETY: the model is alive as long as `weights`, and the path is a text that ends with a zero byte. The call
         // reads the model's tensors and adds to its set of adapters, which contexts read only in their turns; this is ours.
         let loaded = unsafe { llama_cpp_sys_2::llama_adapter_lora_init(model, name.as_ptr()) };
@@ -137,8 +144,11 @@ impl Drop for Adapter {
         let _turn = self.weights.turn();
         let loaded = self.loaded.get_mut().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: as above, the wrapper is a pointer, whose value is read.
-        let loaded: *mut llama_cpp_sys_2::llama_adapter_lora =
-            unsafe { std::ptr::from_mut::<LlamaLoraAdapter>(loaded).cast::<*mut _>().read() };
+        let loaded: *mut llama_cpp_sys_2::llama_adapter_lora = unsafe {
+            std::ptr::from_mut::<LlamaLoraAdapter>(loaded)
+                .cast::<*mut llama_cpp_sys_2::llama_adapter_lora>()
+                .read()
+        };
         // SAFETY: it was made by llama_adapter_lora_init and is freed once, here; its model is alive, since `weights` is; no
         // context uses it any more (see the type), and none looks at the model's set of adapters, since it is our turn.
         unsafe { llama_cpp_sys_2::llama_adapter_lora_free(loaded) };
