@@ -14,9 +14,10 @@ use super::plan::ModelArgs;
 use super::{interrupt, output};
 use crate::agent;
 use crate::config::{Settings, Workspace};
-use crate::evolve::session::{Log, Policy, Session, SessionError, Setup};
+use crate::evolve::session::{Log, Session, SessionError, Setup};
 use crate::evolve::{Reviser, ReviserError, ReviserOptions, open_reviser};
 use crate::jobs::Cancel;
+use crate::review::Policy;
 use crate::scaffold::{Scaffold, line_of};
 use crate::types::Seeds;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::error::SessionError;
 use super::log::Log;
 use super::news::News;
-use super::setup::{self, Lock};
+use super::setup::claim;
 use super::state::{Effect, Event, Parent, Setup, State};
 use crate::agent::{Models, RunPlan};
 use crate::config::Workspace;
@@ -17,7 +17,7 @@ use crate::jobs::Cancel;
 use crate::llm::{ChatModel, Usage};
 use crate::review::{Content, Desk, Dossier, Draft, Origin, ReviewError, RevisionContent};
 use crate::scaffold::{MANIFEST, Scaffold};
-use crate::store::{Reader, Registry};
+use crate::store::{Claim, Reader, Registry};
 use crate::types::{Digest, Sampling};
 
 /// Whose hand it is in the log of proposals.
@@ -34,7 +34,7 @@ pub struct Session {
     pub(super) specialist: Option<Arc<dyn ChatModel>>,
     pub(super) reviser: Box<dyn Reviser>,
     pub(super) cancel: Cancel,
-    _lock: Lock,
+    _claim: Claim,
 }
 
 impl Session {
@@ -68,7 +68,8 @@ impl Session {
     ) -> Result<Self, SessionError> {
         let log = Log::open(workspace)?;
         log.one(name)?;
-        let lock = Lock::take(workspace, name)?;
+        let busy = || SessionError::Busy { name: name.to_owned() };
+        let held = Claim::take(workspace, &claim(name))?.ok_or_else(busy)?;
         // Read again under the lock.
         let state = log.one(name)?.state;
         Ok(Self {
@@ -81,13 +82,13 @@ impl Session {
             specialist: models.1,
             reviser,
             cancel,
-            _lock: lock,
+            _claim: held,
         })
     }
 
     /// Whether a process works on an optimization now.
     pub fn is_at_work(workspace: &Workspace, name: &str) -> bool {
-        setup::is_held(workspace, name)
+        Claim::is_held(workspace, &claim(name))
     }
 
     /// Its name.

@@ -6,31 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::evolve::reviser::Tried;
 use crate::llm::Usage;
-use crate::review::ProposalId;
+use crate::review::{Policy, ProposalId};
 use crate::types::Digest;
 
 /// Fresh attempts an iteration; each may be continued once when it fails.
 pub const ATTEMPTS: u32 = 3;
-
-/// Who decides in a person's place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Policy {
-    /// Every part is accepted.
-    Accept,
-    /// Every part is rejected.
-    Reject,
-}
-
-impl Policy {
-    /// The word on the command line.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Accept => "accept",
-            Self::Reject => "reject",
-        }
-    }
-}
 
 /// What was asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
