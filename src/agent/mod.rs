@@ -8,6 +8,7 @@ mod calls;
 mod controls;
 mod episode;
 mod error;
+mod handoff;
 mod hooks;
 mod models;
 pub mod phases;
