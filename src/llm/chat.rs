@@ -3,7 +3,7 @@
 //! Owns the words of a model call. Must not know any back end.
 
 use crate::jobs::Cancel;
-use crate::types::{EpisodeNo, Message, ModelRef, Phase, Role, Sampling, StopReason};
+use crate::types::{EpisodeNo, Message, ModelRef, Phase, Role, Sampling, Span, StopReason};
 
 /// Something that answers chats. Shared by all episodes of a run; calls block, several may run at
 /// once from different threads.
@@ -80,6 +80,8 @@ pub enum ChatProgress {
 pub struct ChatAnswer {
     /// The exact text the model saw.
     pub prompt: String,
+    /// Where the messages stand in it, in order.
+    pub spans: Vec<Span>,
     /// The exact text it answered.
     pub text: String,
     /// Tokens of the prompt.
