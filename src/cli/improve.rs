@@ -68,7 +68,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let cancel = interrupt::cancel_on_signals()?;
     let improvement = match (&args.plan, &args.resume) {
         (Some(file), _) => {
-            let text = std::fs::read_to_string(file).with_context(|| format!("{} could not be read", file.display()))?;
+            let text =
+                std::fs::read_to_string(file).with_context(|| format!("{} could not be read", file.display()))?;
             match Plan::read(&text) {
                 Ok(plan) => Improvement::begin(&workspace, &plan, cancel)?,
                 Err(error) => {
@@ -97,7 +98,9 @@ fn unfinished(workspace: &Workspace, name: String) -> anyhow::Result<String> {
     if !name.is_empty() {
         return Ok(name);
     }
-    let open = improve::list(workspace)?.into_iter().find(|listed| !listed.state.is_over());
+    let open = improve::list(workspace)?
+        .into_iter()
+        .find(|listed| !listed.state.is_over());
     match open {
         Some(listed) => Ok(listed.name),
         None => bail!("no improvement is unfinished; `automem improve list` shows them all"),
@@ -117,7 +120,11 @@ fn follow(mut improvement: Improvement, from: &Opener<'_>, json: bool) -> anyhow
                 output::print_error(&error.into());
             }
             eprintln!("what {name} has reached is kept; go on with: automem improve --resume {name}");
-            Ok(if cancelled { ExitCode::from(130) } else { ExitCode::FAILURE })
+            Ok(if cancelled {
+                ExitCode::from(130)
+            } else {
+                ExitCode::FAILURE
+            })
         }
     }
 }
@@ -150,10 +157,13 @@ impl Told for ImproveNews {
 }
 
 fn reached(scaffold: &str, specialist: Option<&str>) -> String {
-    format!("scaffold {scaffold}, {}", specialist.map_or_else(
-        || "no specialist".to_owned(),
-        |specialist| format!("specialist {specialist}")
-    ))
+    format!(
+        "scaffold {scaffold}, {}",
+        specialist.map_or_else(
+            || "no specialist".to_owned(),
+            |specialist| format!("specialist {specialist}")
+        )
+    )
 }
 
 /// Makes stages from a plan and the settings.
@@ -204,7 +214,10 @@ impl Open for Opener<'_> {
         let recipe = recipe_of(words, &plan.env, &base)?;
         let setup = TuneSetup {
             env: plan.env.clone(),
-            line: stage.line.clone().unwrap_or_else(|| format!("{}-memory", state.scaffold)),
+            line: stage
+                .line
+                .clone()
+                .unwrap_or_else(|| format!("{}-memory", state.scaffold)),
             scaffold: state.scaffold.clone(),
             model: plan.model.clone(),
             base,
@@ -275,7 +288,10 @@ fn show(workspace: &Workspace, name: &str, as_json: bool) -> anyhow::Result<Exit
     for (kind, stage) in &state.done {
         text.push_str(&format!("  {:<9} {stage}\n", kind.word()));
     }
-    text.push_str(&format!("reached: {}\n", reached(&state.scaffold, state.specialist.as_deref())));
+    text.push_str(&format!(
+        "reached: {}\n",
+        reached(&state.scaffold, state.specialist.as_deref())
+    ));
     text.push_str(&optimize::ledger_rows(&rows));
     output::print_text(&clean(&text))?;
     Ok(ExitCode::SUCCESS)

@@ -146,7 +146,10 @@ pub struct Listed {
 pub fn one(workspace: &Workspace, name: &str) -> Result<Listed, ImproveError> {
     let journal = journal(workspace)?;
     let events = journal.events(name)?;
-    let times = events.first().zip(events.last()).map(|(a, b)| (a.0.clone(), b.0.clone()));
+    let times = events
+        .first()
+        .zip(events.last())
+        .map(|(a, b)| (a.0.clone(), b.0.clone()));
     let state = State::of(events.into_iter().map(|(_, event)| event));
     if let (Some((begun, touched)), Some(state)) = (times, state) {
         return Ok(Listed {

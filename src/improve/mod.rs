@@ -8,6 +8,6 @@ mod driver;
 mod plan;
 mod state;
 
-pub use driver::{Improvement, ImproveError, ImproveNews, Listed, Open, list, one, rows};
+pub use driver::{ImproveError, ImproveNews, Improvement, Listed, Open, list, one, rows};
 pub use plan::{Plan, PlanError, Stage, StageKind};
 pub use state::{Effect, Event, State};

@@ -175,7 +175,10 @@ impl Plan {
             return wrong(why, "these are the gate's seeds");
         }
         if plan.stages.is_empty() || plan.repeat == 0 {
-            return wrong("the plan has nothing to do".to_owned(), "give it a [[stage]], and `repeat` of 1 or more");
+            return wrong(
+                "the plan has nothing to do".to_owned(),
+                "give it a [[stage]], and `repeat` of 1 or more",
+            );
         }
         if plan.stages.len().saturating_mul(plan.repeat as usize) > MOST_STAGES {
             return wrong(
@@ -250,10 +253,22 @@ pub(super) mod tests {
             ("", "model"),
             ("model = \"x\"\nstage = []", "nothing to do"),
             ("model = \"x\"\n[[stage]]\nkind = \"dream\"", "dream"),
-            ("model = \"x\"\n[[stage]]\nkind = \"tune\"\niterations = 0", "iterations"),
-            ("model = \"x\"\nseeds = \"b\"\n[[stage]]\nkind = \"tune\"", "`b` is no seed"),
-            ("model = \"x\"\n[[stage]]\nkind = \"optimize\"\nepisodes = 3", "`episodes`"),
-            ("model = \"x\"\nrepeat = 1000\n[[stage]]\nkind = \"tune\"", "more than 100"),
+            (
+                "model = \"x\"\n[[stage]]\nkind = \"tune\"\niterations = 0",
+                "iterations",
+            ),
+            (
+                "model = \"x\"\nseeds = \"b\"\n[[stage]]\nkind = \"tune\"",
+                "`b` is no seed",
+            ),
+            (
+                "model = \"x\"\n[[stage]]\nkind = \"optimize\"\nepisodes = 3",
+                "`episodes`",
+            ),
+            (
+                "model = \"x\"\nrepeat = 1000\n[[stage]]\nkind = \"tune\"",
+                "more than 100",
+            ),
             ("model = \"x\"\npolicy = \"maybe\"\n[[stage]]\nkind = \"tune\"", "maybe"),
             ("model = \"x\"\nfoo = 1\n[[stage]]\nkind = \"tune\"", "foo"),
         ] {

@@ -155,7 +155,10 @@ mod tests {
             log.extend([begun, over]);
         }
         assert!(state.is_over());
-        assert_eq!((state.scaffold.as_str(), state.specialist.as_deref()), ("v3", Some("a3")));
+        assert_eq!(
+            (state.scaffold.as_str(), state.specialist.as_deref()),
+            ("v3", Some("a3"))
+        );
         assert_eq!(State::of(log), Some(state));
     }
 }

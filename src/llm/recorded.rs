@@ -174,14 +174,14 @@ impl ChatModel for RecordedModel {
         if cancel.is_cancelled() {
             return Err(LlmError::Cancelled);
         }
-        let Rendered { pieces, spans } = self
-            .template
-            .render_chat(&request.messages)
-            .map_err(|error| LlmError::Backend {
-                backend: BACKEND,
-                message: format!("the messages cannot be rendered: {error}"),
-                retryable: false,
-            })?;
+        let Rendered { pieces, spans } =
+            self.template
+                .render_chat(&request.messages)
+                .map_err(|error| LlmError::Backend {
+                    backend: BACKEND,
+                    message: format!("the messages cannot be rendered: {error}"),
+                    retryable: false,
+                })?;
         let prompt = prompt_text(&pieces);
         let prompt_tokens = words(&prompt);
         let answer = self.take(request)?;

@@ -109,12 +109,7 @@ pub(super) fn measure(args: &Args) -> anyhow::Result<Vec<Figure>> {
         Figure::new("prompts", wanted as f64, ""),
         Figure::new("well-formed, base", share(&without), "%"),
         Figure::new("well-formed, specialist", share(&with), "%"),
-        Figure::new(
-            "well-formed, specialist less base",
-            share(&with) - share(&without),
-            "%",
-        )
-        .at_least(args.at_least),
+        Figure::new("well-formed, specialist less base", share(&with) - share(&without), "%").at_least(args.at_least),
         Figure::new("ops an answer, base", mean(&without), ""),
         Figure::new("ops an answer, specialist", mean(&with), ""),
     ])

@@ -209,7 +209,11 @@ fn resume(
     )?)
 }
 
-pub(super) fn open(setup: &Setup, workspace: &Workspace, settings: &Settings) -> Result<Box<dyn Reviser>, ReviserError> {
+pub(super) fn open(
+    setup: &Setup,
+    workspace: &Workspace,
+    settings: &Settings,
+) -> Result<Box<dyn Reviser>, ReviserError> {
     open_reviser(&setup.meta, &ReviserOptions::of(workspace, settings))
 }
 

@@ -3,8 +3,6 @@
 mod list;
 mod told;
 
-pub(super) use told::Teller;
-
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -253,7 +251,8 @@ pub(super) struct RecipeWords<'a> {
 pub(super) fn recipe_of(words: RecipeWords<'_>, env: &str, base: &Path) -> anyhow::Result<Recipe> {
     let mut recipe = match words.file {
         Some(file) => {
-            let text = std::fs::read_to_string(file).with_context(|| format!("{} could not be read", file.display()))?;
+            let text =
+                std::fs::read_to_string(file).with_context(|| format!("{} could not be read", file.display()))?;
             recipe::read(&text).with_context(|| file.display().to_string())?
         }
         None => {

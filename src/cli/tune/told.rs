@@ -84,7 +84,9 @@ pub(in crate::cli) fn train_line(news: &TrainNews) -> String {
                 text.push_str(", activations computed twice to save memory");
             }
             if *too_long > 0 {
-                text.push_str(&format!("; {too_long} examples are longer than the cutoff and left out"));
+                text.push_str(&format!(
+                    "; {too_long} examples are longer than the cutoff and left out"
+                ));
             }
             if *done > 0 {
                 text.push_str(&format!("; {done} updates are done already"));
@@ -99,7 +101,9 @@ pub(in crate::cli) fn train_line(news: &TrainNews) -> String {
             lr,
             tokens_per_second,
             ..
-        } => format!("  update {step} of {of}  epoch {epoch:.2}  loss {loss:.4}  lr {lr:.2e}  {tokens_per_second:.0} tok/s"),
+        } => format!(
+            "  update {step} of {of}  epoch {epoch:.2}  loss {loss:.4}  lr {lr:.2e}  {tokens_per_second:.0} tok/s"
+        ),
         TrainNews::HeldOut { step, loss } => format!("  held-out loss after update {step}: {loss:.4}"),
         TrainNews::Saved { step } => format!("  checkpoint of update {step}"),
         TrainNews::Line { text } => format!("  {text}"),

@@ -91,7 +91,9 @@ impl Author for MetaAuthor {
                 let taken = match call.name.as_str() {
                     PROPOSE => taken(&call.arguments, task),
                     GIVE_UP => return Ok(None),
-                    other => Err(format!("There is no tool `{other}`; there are `{PROPOSE}` and `{GIVE_UP}`.")),
+                    other => Err(format!(
+                        "There is no tool `{other}`; there are `{PROPOSE}` and `{GIVE_UP}`."
+                    )),
                 };
                 match taken {
                     Ok((recipe, why)) => {
@@ -146,7 +148,9 @@ fn taken(arguments: &Value, task: &Task<'_>) -> Result<(Recipe, String), String>
     if let DataSource::Reuse(of) = &recipe.data.source {
         let mut sets = task.rounds.iter().filter_map(|round| round.data.as_ref());
         if !sets.any(|data| *data.selection.0 == **of) {
-            return Err(format!("There is no certified set of `{of}`; the sets that stand are listed above."));
+            return Err(format!(
+                "There is no certified set of `{of}`; the sets that stand are listed above."
+            ));
         }
     }
     let same = |round: &&Round| read(&round.text).is_ok_and(|old| old == recipe);
@@ -200,7 +204,11 @@ fn told(task: &Task<'_>) -> String {
         }
         match &round.data {
             Some(data) => {
-                let _ = writeln!(text, "data: the certified set of {}, {} examples", data.selection, data.examples);
+                let _ = writeln!(
+                    text,
+                    "data: the certified set of {}, {} examples",
+                    data.selection, data.examples
+                );
             }
             None => text.push_str("data: none came together\n"),
         }

@@ -3,9 +3,9 @@
 use super::{Author, Suggestion, Task};
 use crate::jobs::Cancel;
 use crate::llm::Usage;
+use crate::tune::TuneError;
 use crate::tune::recipe::{DataSource, Recipe, read, write};
 use crate::tune::session::Round;
-use crate::tune::TuneError;
 
 /// Least share of the episodes that is still selected from, in percent.
 const LEAST_EPISODES: f64 = 10.0;
@@ -24,12 +24,7 @@ impl Author for RulesAuthor {
         "rules".to_owned()
     }
 
-    fn next(
-        &mut self,
-        task: &Task<'_>,
-        _: &Cancel,
-        _: &mut dyn FnMut(&str),
-    ) -> Result<Option<Suggestion>, TuneError> {
+    fn next(&mut self, task: &Task<'_>, _: &Cancel, _: &mut dyn FnMut(&str)) -> Result<Option<Suggestion>, TuneError> {
         let mut tried = vec![task.pristine.clone()];
         for round in task.rounds.iter().filter(|round| !round.text.is_empty()) {
             tried.push(read(&round.text)?);
@@ -214,10 +209,20 @@ mod tests {
         assert_eq!(better.recipe.train[0].epochs, pristine.train[0].epochs + 1);
         let worse = next(&pristine, &[round(&pristine, Some(Outcome::NotBetter), 0.5, 0.6)]).unwrap();
         assert_eq!(worse.recipe.data.source, DataSource::Regenerate);
-        assert_eq!((worse.recipe.data.rules.top_episodes_percent, worse.recipe.data.rules.min_later_reads), (50.0, 1));
+        assert_eq!(
+            (
+                worse.recipe.data.rules.top_episodes_percent,
+                worse.recipe.data.rules.min_later_reads
+            ),
+            (50.0, 1)
+        );
         assert!(worse.why.contains("best 50 %"), "{}", worse.why);
         let overfit = next(&pristine, &[round(&pristine, Some(Outcome::NotBetter), 0.1, 0.9)]).unwrap();
-        assert!(overfit.recipe.train[0].epochs < pristine.train[0].epochs, "{}", overfit.why);
+        assert!(
+            overfit.recipe.train[0].epochs < pristine.train[0].epochs,
+            "{}",
+            overfit.why
+        );
         let small = next(&pristine, &[round(&pristine, None, 0.0, 0.0)]).unwrap();
         assert!(small.recipe.data.rules.max_redundant > pristine.data.rules.max_redundant);
         assert!(small.why.contains("the set is too small"), "{}", small.why);

@@ -8,8 +8,8 @@ use super::news::News;
 use super::state::{Data, Event};
 use crate::review::{Dossier, Extent, ProposalId, ReviewError, State, What};
 use crate::tune::author::{Suggestion, Task};
-use crate::tune::recipe::{self, DataSource, Recipe};
 use crate::tune::certify;
+use crate::tune::recipe::{self, DataSource, Recipe};
 
 /// How often the desk is looked at while a person is waited for.
 const POLL: Duration = Duration::from_secs(1);
@@ -56,11 +56,7 @@ impl Session {
     }
 
     /// Sees a recipe through to its decision.
-    pub(super) fn attend_recipe(
-        &mut self,
-        id: &ProposalId,
-        news: &mut dyn FnMut(News),
-    ) -> Result<(), SessionError> {
+    pub(super) fn attend_recipe(&mut self, id: &ProposalId, news: &mut dyn FnMut(News)) -> Result<(), SessionError> {
         loop {
             let dossier = self.wait_for(id, "recipe", news)?;
             let standing = &dossier.standing;
@@ -87,11 +83,7 @@ impl Session {
     }
 
     /// Sees a selection through to its certified set.
-    pub(super) fn attend_selection(
-        &mut self,
-        id: &ProposalId,
-        news: &mut dyn FnMut(News),
-    ) -> Result<(), SessionError> {
+    pub(super) fn attend_selection(&mut self, id: &ProposalId, news: &mut dyn FnMut(News)) -> Result<(), SessionError> {
         loop {
             let dossier = self.wait_for(id, "selection", news)?;
             match dossier.standing.state {
@@ -120,12 +112,7 @@ impl Session {
     }
 
     /// A set below the recipe's minimum is used only where a person committed it all the same.
-    fn certified(
-        &mut self,
-        dossier: &Dossier,
-        data: Data,
-        news: &mut dyn FnMut(News),
-    ) -> Result<(), SessionError> {
+    fn certified(&mut self, dossier: &Dossier, data: Data, news: &mut dyn FnMut(News)) -> Result<(), SessionError> {
         let least = recipe::read(&self.state.round.text)?.data.min_target_examples;
         let committed = dossier.entries.iter().rev();
         let mut committed = committed.filter(|entry| matches!(entry.what, What::Committed { .. }));
@@ -203,7 +190,9 @@ fn again(done: Result<(), ReviewError>) -> Result<(), ReviewError> {
 /// The recipe as it was decided.
 fn approved(dossier: &Dossier) -> Result<Recipe, SessionError> {
     let files = dossier.files().map(|files| dossier.standing.files(files));
-    let text = files.and_then(|mut files| files.remove(recipe::FILE)).unwrap_or_default();
+    let text = files
+        .and_then(|mut files| files.remove(recipe::FILE))
+        .unwrap_or_default();
     Ok(recipe::read(&text)?)
 }
 

@@ -101,7 +101,10 @@ impl Session {
             if standing.used_by.iter().any(|used| used == by) {
                 return Ok(());
             }
-            match self.desk.append(id, standing.seq, HAND, What::Used { by: by.to_owned() }) {
+            match self
+                .desk
+                .append(id, standing.seq, HAND, What::Used { by: by.to_owned() })
+            {
                 Err(ReviewError::Meanwhile { .. }) => {}
                 other => return Ok(other.map(|_| ())?),
             }

@@ -68,12 +68,7 @@ impl Session {
     ///
     /// # Errors
     /// When there is none, or another process works on it.
-    pub fn resume(
-        workspace: &Workspace,
-        name: &str,
-        backends: Backends,
-        cancel: Cancel,
-    ) -> Result<Self, SessionError> {
+    pub fn resume(workspace: &Workspace, name: &str, backends: Backends, cancel: Cancel) -> Result<Self, SessionError> {
         let log = Log::open(workspace)?;
         log.one(name)?;
         let busy = || SessionError::Busy { name: name.to_owned() };

@@ -40,9 +40,9 @@ pub enum News {
     /// Runs are read.
     Reading {
         /// Parts that are read.
-        done: u64,
+        done: usize,
         /// Of how many.
-        total: u64,
+        total: usize,
     },
     /// Somebody selects.
     Selecting {

@@ -6,6 +6,7 @@ use crate::config::Workspace;
 use crate::llm::gguf::Header;
 use crate::scaffold::{Scaffold, sound_name};
 use crate::tune::recipe;
+use crate::tune::select::Selector;
 
 impl Setup {
     /// Whether this can be asked for in a workspace.
@@ -61,6 +62,12 @@ impl Setup {
             return wrong(
                 format!("the recipe is for {}, not for {}", recipe.env, self.env),
                 "change `env` in the recipe, or give --env",
+            );
+        }
+        if !Selector::knows(&recipe.data.selector) {
+            return wrong(
+                format!("nobody selects who is called `{}`", recipe.data.selector),
+                "give rules, anthropic:MODEL, openai:MODEL@URL or recorded:FILE",
             );
         }
         Header::open(&self.base)?;

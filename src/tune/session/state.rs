@@ -318,7 +318,10 @@ impl State {
             Stage::Reuse(selection) => format!("taking up the set of {selection}"),
             Stage::Select => format!("selecting candidates for iteration {iteration}"),
             Stage::AttendSelection(selection) => format!("waiting for a decision on the selection {selection}"),
-            Stage::Train => format!("training adapter {} of iteration {iteration}", self.round.adapters.len() + 1),
+            Stage::Train => format!(
+                "training adapter {} of iteration {iteration}",
+                self.round.adapters.len() + 1
+            ),
             Stage::Judge => format!("playing adapter {} on the gate's seeds", self.round.adapters.len()),
             Stage::Over(why) => format!("over: {why}"),
         }
@@ -463,7 +466,9 @@ pub(super) mod tests {
         let mut state = State::new(setup());
         let mut seen = Vec::new();
         let events = [
-            Event::Traced { runs: vec!["t.db".into()] },
+            Event::Traced {
+                runs: vec!["t.db".into()],
+            },
             Event::Proposed { recipe: "p1".into() },
             approved(None, 2),
             Event::Selected { selection: "p2".into() },
@@ -482,7 +487,9 @@ pub(super) mod tests {
             seen.push(state.next());
             // What does not fit changes nothing.
             let before = state.clone();
-            state.take(Event::Started { setup: Box::new(setup()) });
+            state.take(Event::Started {
+                setup: Box::new(setup()),
+            });
             assert_eq!(state, before);
             state.take(event);
         }
@@ -507,8 +514,15 @@ pub(super) mod tests {
         assert_eq!(seen, wanted);
         assert!(state.is_over(), "{}", state.word());
         assert_eq!(state.best.as_ref().map(|best| best.file.clone()), Some("a.gguf".into()));
-        assert_eq!(state.rounds.iter().map(Round::is_better).collect::<Vec<_>>(), [true, false]);
-        let whole = [Event::Started { setup: Box::new(setup()) }].into_iter().chain(events);
+        assert_eq!(
+            state.rounds.iter().map(Round::is_better).collect::<Vec<_>>(),
+            [true, false]
+        );
+        let whole = [Event::Started {
+            setup: Box::new(setup()),
+        }]
+        .into_iter()
+        .chain(events);
         assert_eq!(State::of(whole), Some(state));
         assert_eq!(State::of([certified()]), None);
     }
@@ -518,7 +532,9 @@ pub(super) mod tests {
         let mut state = State::new(setup());
         state.take(Event::Traced { runs: vec![] });
         state.take(Event::Proposed { recipe: "p1".into() });
-        state.take(Event::Ended { why: "nothing was accepted".into() });
+        state.take(Event::Ended {
+            why: "nothing was accepted".into(),
+        });
         assert_eq!((state.iteration, state.next()), (2, Effect::Propose));
         assert_eq!(state.rounds[0].why, "nothing was accepted");
         state.take(Event::NoRecipe { why: "no idea".into() });

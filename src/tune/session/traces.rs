@@ -47,7 +47,10 @@ impl Session {
                 }
                 if let Some(seed) = reader.meta().seeds.iter().find(|seed| setup.seeds.contains(seed)) {
                     return Err(SessionError::setup(
-                        format!("{} was played on seed {seed}, which is one of the gate's", run.display()),
+                        format!(
+                            "{} was played on seed {seed}, which is one of the gate's",
+                            run.display()
+                        ),
                         "what is trained on must not be what is measured: give other runs, or other --seeds",
                     ));
                 }
