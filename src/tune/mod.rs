@@ -7,14 +7,20 @@
 //! | module | its one job |
 //! |---|---|
 //! | [`candidate`] | what a candidate is and what speaks for and against it |
+//! | [`conversation`] | its text, verbatim from the run |
+//! | [`harvest`] | the candidates of runs |
+//! | [`postprocess`] | what of a conversation is trained on |
 //! | [`select`] | who selects: rules, a meta-LLM |
 //! | [`dataset`] | the training set on disk |
 //! | [`recipe`] | data and training of one attempt, and how that is written |
 //! | [`train`] | what is trained, by whom, and what is told meanwhile |
 
 pub mod candidate;
+pub mod conversation;
 pub mod dataset;
 mod error;
+pub mod harvest;
+pub mod postprocess;
 pub mod recipe;
 pub mod select;
 pub mod train;
