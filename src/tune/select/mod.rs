@@ -2,9 +2,12 @@
 //!
 //! Owns the choice and its reasons. Nothing is trained on without a decision in [`crate::review`].
 
+mod alike;
 pub mod rules;
 
 use std::path::Path;
+
+pub use alike::{SIMILARITY, Sketch, alike};
 
 use super::TuneError;
 use super::candidate::Harvest;
