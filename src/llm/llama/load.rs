@@ -45,7 +45,8 @@ pub(super) fn open(path: &Path, options: &ModelOptions) -> Result<LlamaModel, Ll
             "open the base model instead",
         ));
     }
-    let weights = Arc::new(load_weights(path, options).map_err(|cause| {
+    let params = parameters(options).map_err(|error| wrong(error.to_string(), "build automem again"))?;
+    let weights = Arc::new(load_weights(path, &params).map_err(|cause| {
         wrong(
             cause,
             "use a language model whose architecture this version of llama.cpp knows, or a newer automem",
@@ -69,18 +70,23 @@ pub(super) fn open(path: &Path, options: &ModelOptions) -> Result<LlamaModel, Ll
     })
 }
 
+/// Where the weights go.
+fn parameters(options: &ModelOptions) -> Result<LlamaModelParams, LlmError> {
+    let library = backend::backend()?;
+    let layers = options
+        .gpu_layers
+        .unwrap_or(if library.supports_gpu_offload() { 999 } else { 0 });
+    Ok(LlamaModelParams::default().with_n_gpu_layers(layers))
+}
+
 /// Loads the weights; the error says what llama.cpp's log says.
-fn load_weights(path: &Path, options: &ModelOptions) -> Result<Weights, String> {
+pub(super) fn load_weights(path: &Path, params: &LlamaModelParams) -> Result<Weights, String> {
     // One at a time, so that the log's lines belong to this file.
     static LOADING: Mutex<()> = Mutex::new(());
     let _one = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
     let library = backend::backend().map_err(|error| error.to_string())?;
     backend::forget_log();
-    let layers = options
-        .gpu_layers
-        .unwrap_or(if library.supports_gpu_offload() { 999 } else { 0 });
-    let params = LlamaModelParams::default().with_n_gpu_layers(layers);
-    Weights::load_from_file(library, path, &params).map_err(|error| {
+    Weights::load_from_file(library, path, params).map_err(|error| {
         let log = backend::last_errors();
         if log.is_empty() {
             format!("llama.cpp cannot load it ({error})")
@@ -118,7 +124,7 @@ fn settings(weights: &Weights, info: &ModelInfo, options: &ModelOptions) -> Engi
 }
 
 /// Bytes of memory that are free, where the system tells.
-fn available_memory() -> Option<u64> {
+pub fn available_memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kib: u64 = line.split_whitespace().next()?.parse().ok()?;

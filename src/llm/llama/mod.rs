@@ -8,12 +8,14 @@ mod backend;
 mod engine;
 mod expect;
 mod load;
+mod logits;
 mod measure;
 pub mod optimize;
 mod process;
 mod prompt;
 pub mod quantize;
 mod runner;
+mod tokens;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,8 +24,11 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, RecvTimeoutError, unbounded};
 use llama_cpp_2::model::LlamaModel as Weights;
 
+pub use load::available_memory;
+pub use logits::logits;
 pub use measure::{Measured, Workload};
 pub use process::{default_threads, prepare_process};
+pub use tokens::{ChatTokenizer, ChatTokens};
 
 use self::engine::{Engine, Finished, Job, Reply, ms};
 use self::prompt::Tokenizer;

@@ -2,6 +2,9 @@
 //!
 //! Plain data and one trait; who trains is in the modules beside it.
 
+#[cfg(feature = "train")]
+pub mod native;
+
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};

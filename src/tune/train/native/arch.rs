@@ -155,7 +155,11 @@ fn read(header: &Header) -> Result<Arch, Wrong> {
     };
     for refused in REFUSED {
         let value = header.metadata.get(&key(refused)).map(number_of);
-        let neutral = if refused.ends_with("scale") || refused.contains("rope") { 1.0 } else { 0.0 };
+        let neutral = if refused.ends_with("scale") || refused.contains("rope") {
+            1.0
+        } else {
+            0.0
+        };
         if value.is_some_and(|value| value != Some(0.0) && value != Some(neutral)) {
             return Err((
                 format!("it uses `{}`, which the native trainer does not know", key(refused)),
@@ -179,7 +183,12 @@ fn read(header: &Header) -> Result<Arch, Wrong> {
         vocabulary: vocabulary(header).ok_or_else(|| ("it has no token embeddings".to_owned(), fetch()))?,
         eps: float("attention.layer_norm_rms_epsilon")
             .filter(|eps| *eps > 0.0 && *eps < 1.0)
-            .ok_or_else(|| (format!("it has no usable `{}`", key("attention.layer_norm_rms_epsilon")), fetch()))?,
+            .ok_or_else(|| {
+                (
+                    format!("it has no usable `{}`", key("attention.layer_norm_rms_epsilon")),
+                    fetch(),
+                )
+            })?,
         rope_base: float("rope.freq_base").filter(|base| *base > 1.0).unwrap_or(10_000.0),
         rope_divisor: rope_divisor(header, &name)?,
         interleaved: *interleaved,
@@ -197,7 +206,10 @@ fn read(header: &Header) -> Result<Arch, Wrong> {
         ));
     }
     if !heads.is_multiple_of(arch.kv_heads) {
-        return Err((format!("{heads} heads cannot share {} for keys", arch.kv_heads), fetch()));
+        return Err((
+            format!("{heads} heads cannot share {} for keys", arch.kv_heads),
+            fetch(),
+        ));
     }
     // Layers without end would take long to list; each has tensors, so this bounds them by the file.
     if arch.layers > header.tensors.len() {
@@ -218,7 +230,10 @@ fn number_of(value: &Value) -> Option<f64> {
 }
 
 fn vocabulary(header: &Header) -> Option<usize> {
-    let embeddings = header.tensors.iter().find(|tensor| tensor.name == "token_embd.weight")?;
+    let embeddings = header
+        .tensors
+        .iter()
+        .find(|tensor| tensor.name == "token_embd.weight")?;
     usize::try_from(*embeddings.dims.get(1)?).ok()
 }
 
@@ -257,7 +272,11 @@ fn check_tensors(header: &Header, arch: &Arch) -> Result<(), Wrong> {
         }
     }
     let known: std::collections::BTreeSet<&str> = listed.iter().map(|(name, _, _)| name.as_str()).collect();
-    match header.tensors.iter().find(|tensor| !known.contains(tensor.name.as_str())) {
+    match header
+        .tensors
+        .iter()
+        .find(|tensor| !known.contains(tensor.name.as_str()))
+    {
         Some(tensor) => Err((
             format!("its tensor `{}` is none that the native trainer knows", tensor.name),
             "take a model without it, or train at scale (`--backend llamafactory`)".to_owned(),
@@ -270,7 +289,10 @@ fn check_tensor(tensor: &Tensor, extents: &[usize]) -> Result<(), Wrong> {
     let kind = tensor_type(tensor.kind).map_or_else(|| format!("type {}", tensor.kind), |kind| kind.name.to_owned());
     if !TYPES.contains(&kind.as_str()) {
         return Err((
-            format!("its tensor `{}` is stored as {kind}, which the native trainer cannot read", tensor.name),
+            format!(
+                "its tensor `{}` is stored as {kind}, which the native trainer cannot read",
+                tensor.name
+            ),
             format!(
                 "it reads {}; `automem model optimize` writes a model in another one",
                 TYPES.join(", ")
@@ -318,7 +340,10 @@ mod tests {
             }
         };
         let text = refused(&set("general.architecture", Value::Text("mamba".into())));
-        assert!(text.contains("`mamba`") && text.contains("llama, qwen2, qwen3"), "{text}");
+        assert!(
+            text.contains("`mamba`") && text.contains("llama, qwen2, qwen3"),
+            "{text}"
+        );
         let text = refused(&set("llama.expert_count", Value::Unsigned(8)));
         assert!(text.contains("llama.expert_count"), "{text}");
         let text = refused(&set("llama.rope.scaling.type", Value::Text("yarn".into())));
@@ -343,7 +368,13 @@ mod tests {
         assert!(text.contains("LoRA adapter"), "{text}");
         let text = refused(&set("llama.block_count", Value::Unsigned(1 << 20)));
         assert!(text.contains("fewer tensors"), "{text}");
-        let text = refused(&set("llama.attention.head_count_kv", Value::Array { len: 2, items: Vec::new() }));
+        let text = refused(&set(
+            "llama.attention.head_count_kv",
+            Value::Array {
+                len: 2,
+                items: Vec::new(),
+            },
+        ));
         assert!(text.contains("head_count_kv"), "{text}");
     }
 }

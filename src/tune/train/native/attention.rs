@@ -3,7 +3,7 @@
 //! A block looks only at the keys before its end, which saves almost half the work, and its scores are computed again on
 //! the way back instead of kept, which saves memory that grows with the square of the length.
 
-use candle_core::{Device, DType, Result, Tensor};
+use candle_core::{DType, Device, Result, Tensor};
 
 use super::arch::Arch;
 use super::ops::{self, Causal};
@@ -124,9 +124,11 @@ impl Heads {
     fn grouped(&self, x: &Tensor, block: &Block) -> Result<Tensor> {
         let (heads, _, head_width) = x.dims3()?;
         let kv_heads = self.k.dim(0)?;
-        x.narrow(1, block.start, block.count)?
-            .contiguous()?
-            .reshape((kv_heads, heads / kv_heads * block.count, head_width))
+        x.narrow(1, block.start, block.count)?.contiguous()?.reshape((
+            kv_heads,
+            heads / kv_heads * block.count,
+            head_width,
+        ))
     }
 
     /// A block's attention weights.

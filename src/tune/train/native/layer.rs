@@ -47,9 +47,7 @@ impl Layer<'_> {
             group: self.group(kind),
             rank: self.adapter.rank,
             scale: self.adapter.scale,
-            dropout: self
-                .dropout
-                .map(|dropout| (dropout, [self.index as u64, kind as u64])),
+            dropout: self.dropout.map(|dropout| (dropout, [self.index as u64, kind as u64])),
         }
     }
 

@@ -263,7 +263,11 @@ impl Apply<'_> {
         wants_dx: bool,
         gradients: &mut [Option<Tensor>],
     ) -> Result<Option<Tensor>> {
-        let dx = if wants_dx { Some(dy.matmul(&self.linear.weight)?) } else { None };
+        let dx = if wants_dx {
+            Some(dy.matmul(&self.linear.weight)?)
+        } else {
+            None
+        };
         let (Some(group), Some(seen)) = (self.group, seen) else {
             return Ok(dx);
         };

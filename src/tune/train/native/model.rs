@@ -93,7 +93,10 @@ impl Model {
 
     fn embed(&self, tokens: &[u32]) -> Result<Tensor> {
         if let Some(token) = tokens.iter().find(|token| **token as usize >= self.arch.vocabulary) {
-            bail!("token {token} is not in the model's vocabulary of {}", self.arch.vocabulary);
+            bail!(
+                "token {token} is not in the model's vocabulary of {}",
+                self.arch.vocabulary
+            );
         }
         let tokens = Tensor::from_slice(tokens, tokens.len(), self.device())?;
         self.weights.embedding.index_select(&tokens, 0)

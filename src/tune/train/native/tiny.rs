@@ -66,7 +66,10 @@ pub(super) fn file(architecture: &str, seed: u64) -> Vec<u8> {
     let own = |key: &str| format!("{architecture}.{key}");
     let number = |value: usize| Value::U32(value as u32);
     let mut metadata = vec![
-        ("general.architecture".to_owned(), Value::String(architecture.to_owned())),
+        (
+            "general.architecture".to_owned(),
+            Value::String(architecture.to_owned()),
+        ),
         ("general.file_type".to_owned(), Value::U32(0)),
         ("tokenizer.ggml.model".to_owned(), Value::String("no_vocab".to_owned())),
         (own("vocab_size"), number(VOCABULARY)),

@@ -2,7 +2,6 @@
 //!
 //! Owns where tensors come from and how those that are multiplied with the same input become one. Must not compute.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
@@ -80,7 +79,12 @@ impl Weights {
         let norm = needed(&mut maybe, "output_norm.weight")?;
         let head = maybe("output.weight")?.unwrap_or_else(|| embedding.clone());
         let rope_factors = match maybe("rope_freqs.weight")? {
-            Some(factors) => Some(factors.to_dtype(DType::F64)?.to_device(&Device::Cpu)?.to_vec1::<f64>()?),
+            Some(factors) => Some(
+                factors
+                    .to_dtype(DType::F64)?
+                    .to_device(&Device::Cpu)?
+                    .to_vec1::<f64>()?,
+            ),
             None => None,
         };
         let mut layers = Vec::with_capacity(arch.layers);
@@ -136,7 +140,10 @@ fn linear(
         });
         weights.push(weight);
     }
-    debug_assert_eq!(weights.iter().map(|w| w.dim(0).unwrap_or(0)).sum::<usize>(), kind.outputs(arch));
+    debug_assert_eq!(
+        weights.iter().map(|w| w.dim(0).unwrap_or(0)).sum::<usize>(),
+        kind.outputs(arch)
+    );
     let joined = |parts: Vec<Tensor>| match <[Tensor; 1]>::try_from(parts) {
         Ok([one]) => Ok(one),
         Err(parts) => Tensor::cat(&parts, 0),
@@ -145,10 +152,4 @@ fn linear(
         weight: joined(weights)?,
         bias: if biased { Some(joined(biases)?) } else { None },
     })
-}
-
-/// Tensors by name, as a source.
-#[cfg(test)]
-pub(super) fn from_map(tensors: &HashMap<String, Tensor>) -> impl FnMut(&str) -> Result<Option<Tensor>> + '_ {
-    |name| Ok(tensors.get(name).cloned())
 }

@@ -14,12 +14,30 @@ fn random(shape: &[usize], seed: u64) -> Tensor {
 }
 
 fn far(a: &Tensor, b: &Tensor) -> f64 {
-    let a: Vec<f64> = a.flatten_all().unwrap().to_dtype(DType::F64).unwrap().to_vec1().unwrap();
-    let b: Vec<f64> = b.flatten_all().unwrap().to_dtype(DType::F64).unwrap().to_vec1().unwrap();
+    let a: Vec<f64> = a
+        .flatten_all()
+        .unwrap()
+        .to_dtype(DType::F64)
+        .unwrap()
+        .to_vec1()
+        .unwrap();
+    let b: Vec<f64> = b
+        .flatten_all()
+        .unwrap()
+        .to_dtype(DType::F64)
+        .unwrap()
+        .to_vec1()
+        .unwrap();
     assert_eq!(a.len(), b.len());
     a.iter()
         .zip(&b)
-        .map(|(a, b)| if a.is_finite() && b.is_finite() { (a - b).abs() } else { f64::INFINITY })
+        .map(|(a, b)| {
+            if a.is_finite() && b.is_finite() {
+                (a - b).abs()
+            } else {
+                f64::INFINITY
+            }
+        })
         .fold(0.0, f64::max)
 }
 
@@ -27,7 +45,9 @@ fn far(a: &Tensor, b: &Tensor) -> f64 {
 fn same(kernel: impl Fn(&[Tensor]) -> Result<Tensor>, plain: impl Fn(&[Tensor]) -> Result<Tensor>, inputs: &[Tensor]) {
     for (dtype, near) in [(DType::F64, 1e-12), (DType::F32, 1e-5)] {
         let inputs = || -> Vec<Tensor> {
-            let typed = inputs.iter().map(|input| input.to_dtype(dtype).unwrap().copy().unwrap());
+            let typed = inputs
+                .iter()
+                .map(|input| input.to_dtype(dtype).unwrap().copy().unwrap());
             typed.collect()
         };
         let expected = plain(&inputs()).unwrap();
@@ -42,7 +62,11 @@ fn same(kernel: impl Fn(&[Tensor]) -> Result<Tensor>, plain: impl Fn(&[Tensor]) 
 fn kernels_are_what_candles_operations_are() {
     // A width that is no multiple of the lanes, and more rows than a thread takes.
     let (rows, width) = (40, 611);
-    let (x, dy, weight) = (random(&[rows, width], 1), random(&[rows, width], 2), random(&[width], 3));
+    let (x, dy, weight) = (
+        random(&[rows, width], 1),
+        random(&[rows, width], 2),
+        random(&[width], 3),
+    );
     let inputs = [x.clone(), dy.clone(), weight];
     same(
         |t| cpu::rms_norm(&t[0], &t[2], 1e-5),
@@ -66,7 +90,10 @@ fn kernels_are_what_candles_operations_are() {
         queries: 20,
         scale: 0.3,
     };
-    let scores = [random(&[3, 2 * causal.queries, 50], 5), random(&[3, 2 * causal.queries, 50], 6)];
+    let scores = [
+        random(&[3, 2 * causal.queries, 50], 5),
+        random(&[3, 2 * causal.queries, 50], 6),
+    ];
     same(
         |t| causal_softmax(t[0].clone(), causal),
         |t| plain::causal_softmax(&t[0], causal),
@@ -101,7 +128,6 @@ fn what_is_not_a_number_is_not_hidden() {
         assert!(!loss.is_finite(), "{loss}");
     }
 }
-
 
 #[test]
 fn targets_outside_of_the_vocabulary_are_refused() {
