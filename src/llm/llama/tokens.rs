@@ -85,10 +85,10 @@ impl ChatTokenizer {
             refused(format!("the model's chat template refuses these messages: {error}"))
         };
         let mut pieces = self.template.render(before).map_err(|error| template(&error))?;
-        let vocab = self.weights.vocab();
-        let prompt = self.tokenizer.tokenize(vocab, &pieces).len();
+        let tokens_of = |pieces: &[Piece]| self.tokenizer.tokenize(self.weights.vocab(), pieces);
+        let prompt = tokens_of(&pieces).len();
         pieces.push(Piece::Content(answer.content.clone()));
-        let mut tokens = self.tokenizer.tokenize(vocab, &pieces);
+        let mut tokens = tokens_of(&pieces);
         tokens.push(self.end_of_turn(messages, &template)?);
         Ok(ChatTokens {
             tokens: tokens
