@@ -12,6 +12,7 @@ use llama_cpp_2::model::params::LlamaModelParams;
 use super::engine::{Engine, EngineSettings};
 use super::prompt::{Tokenizer, special_texts};
 use super::{LlamaModel, backend, default_threads};
+use crate::jobs::memory;
 use crate::llm::ModelOptions;
 use crate::llm::chat::LlmError;
 use crate::llm::decoding::template::ChatTemplate;
@@ -106,7 +107,7 @@ fn settings(weights: &Weights, info: &ModelInfo, options: &ModelOptions) -> Engi
     let slots = options.slots.unwrap_or(SLOTS).clamp(1, 256);
     let context = context(weights, options);
     let per_token = info.kv_bytes_per_token.unwrap_or(0).max(1);
-    let budget = CACHE_BYTES.min(available_memory().map_or(CACHE_BYTES, |bytes| bytes / 4));
+    let budget = CACHE_BYTES.min(memory::available().map_or(CACHE_BYTES, |bytes| bytes / 4));
     let affordable = u32::try_from(budget / per_token).unwrap_or(u32::MAX);
     let cells = if options.exact {
         context
@@ -121,14 +122,6 @@ fn settings(weights: &Weights, info: &ModelInfo, options: &ModelOptions) -> Engi
         exact: options.exact,
         partial_reuse: !weights.is_recurrent() && !weights.is_hybrid(),
     }
-}
-
-/// Bytes of memory that are free, where the system tells.
-pub fn available_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
-    Some(kib * 1024)
 }
 
 fn reference(

@@ -24,7 +24,6 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, RecvTimeoutError, unbounded};
 use llama_cpp_2::model::LlamaModel as Weights;
 
-pub use load::available_memory;
 pub use logits::logits;
 pub use measure::{Measured, Workload};
 pub use process::{default_threads, prepare_process};

@@ -2,6 +2,7 @@
 //!
 //! Plain data and one trait; who trains is in the modules beside it.
 
+pub mod folder;
 #[cfg(feature = "train")]
 pub mod native;
 

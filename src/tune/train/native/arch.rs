@@ -315,12 +315,12 @@ fn check_tensor(tensor: &Tensor, extents: &[usize]) -> Result<(), Wrong> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tune::train::native::tiny;
+    use crate::tune::train::native::tests;
 
     #[test]
     fn every_architecture_is_read() {
         for name in ["llama", "qwen2", "qwen3"] {
-            let header = tiny::header(name);
+            let header = tests::header(name);
             let arch = Arch::read(Path::new("m.gguf"), &header).unwrap();
             assert_eq!(arch.interleaved, name == "llama");
             assert_eq!((arch.heads, arch.kv_heads, arch.head_width), (4, 2, 8));
@@ -330,7 +330,7 @@ mod tests {
     #[test]
     fn what_is_not_supported_is_named() {
         let refused = |change: &dyn Fn(&mut Header)| {
-            let mut header = tiny::header("llama");
+            let mut header = tests::header("llama");
             change(&mut header);
             Arch::read(Path::new("m.gguf"), &header).unwrap_err().to_string()
         };

@@ -32,6 +32,11 @@ impl Random {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
+    /// A seed for a sequence that begins elsewhere.
+    pub(super) fn seed(&mut self) -> u64 {
+        self.next()
+    }
+
     /// Below a number, or 0.
     pub(super) fn below(&mut self, count: usize) -> usize {
         ((u128::from(self.next()) * count as u128) >> 64) as usize

@@ -2,6 +2,7 @@
 
 mod gradients;
 mod parity;
+mod training;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,9 +14,10 @@ use super::arch::Arch;
 use super::lora::Adapter;
 use super::model::Model;
 use super::random::Random;
+use super::tiny;
 use super::weights::Weights;
 use crate::llm::gguf::Header;
-use crate::tune::recipe::Targets;
+use crate::tune::recipe::{Schedule, Targets, TrainConfig};
 
 /// A model file, in the wanted precision.
 fn load(path: &Path, dtype: DType) -> Model {
@@ -48,4 +50,30 @@ fn adapter(model: &Model, targets: &Targets, rank: usize, spread: f64) -> Adapte
         *tensor = (&*tensor + noise.to_dtype(tensor.dtype()).unwrap()).unwrap();
     }
     adapter
+}
+
+/// The head of a tiny model.
+pub(super) fn header(architecture: &str) -> Header {
+    let bytes = tiny::file(architecture, 1);
+    Header::read(bytes.as_slice(), bytes.len() as u64).unwrap()
+}
+
+/// A configuration that trains something in a few updates.
+pub(super) fn config() -> TrainConfig {
+    TrainConfig {
+        rank: 4,
+        alpha: 8.0,
+        dropout: 0.0,
+        learning_rate: 1e-2,
+        epochs: 2,
+        batch: 1,
+        accumulation: 2,
+        cutoff: 256,
+        schedule: Schedule::Cosine,
+        warmup: 0.1,
+        save: false,
+        gpus: 1,
+        targets: Targets::All,
+        seed: 7,
+    }
 }
