@@ -27,6 +27,7 @@ mod scaffold;
 mod screenshot;
 mod search;
 mod show;
+mod train;
 mod verify;
 mod watch;
 
@@ -83,6 +84,8 @@ verbs! {
     Proposals => proposals,
     /// Improve a scaffold: revisions that a person decides on, gated on fixed seeds
     Optimize => optimize,
+    /// Train a LoRA adapter on a set of conversations
+    Train => train,
     /// Fetch, list, describe, measure and requantise models
     Model => model,
     /// Show, check and explain the settings and keys

@@ -77,6 +77,11 @@ impl Workspace {
         self.root.join("adapters")
     }
 
+    /// Where trainings are worked on, one folder each.
+    pub fn trainings_dir(&self) -> PathBuf {
+        self.root.join("trainings")
+    }
+
     /// Where deleted runs lie until the session ends.
     pub fn trash_dir(&self) -> PathBuf {
         self.root.join("trash")

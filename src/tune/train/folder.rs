@@ -165,7 +165,10 @@ mod tests {
         let mut folder = Folder::open(&job).unwrap();
         assert_eq!(read_job(&job.folder.join(JOB)).unwrap(), job);
         let news = [
-            TrainNews::HeldOut { step: 3, loss: 0.1 + 0.2 },
+            TrainNews::HeldOut {
+                step: 3,
+                loss: 0.1 + 0.2,
+            },
             TrainNews::Saved { step: 3 },
         ];
         for told in &news {

@@ -2,6 +2,8 @@
 //!
 //! Plain data and one trait; who trains is in the modules beside it.
 
+pub mod child;
+pub mod failure;
 pub mod folder;
 #[cfg(feature = "train")]
 pub mod native;

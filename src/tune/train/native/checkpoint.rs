@@ -58,7 +58,9 @@ impl Identity {
             (self.held_out != other.held_out, "share that is held out"),
             (self.device != other.device, "device"),
         ];
-        differences.into_iter().find_map(|(differs, what)| differs.then_some(what))
+        differences
+            .into_iter()
+            .find_map(|(differs, what)| differs.then_some(what))
     }
 }
 
@@ -99,7 +101,10 @@ impl View for Stored<'_> {
 
     fn data(&self) -> Cow<'_, [u8]> {
         // Trained tensors are f32 on every device; a device that fails here has failed before.
-        let values = self.0.to_device(&Device::Cpu).and_then(|tensor| tensor.flatten_all()?.to_vec1::<f32>());
+        let values = self
+            .0
+            .to_device(&Device::Cpu)
+            .and_then(|tensor| tensor.flatten_all()?.to_vec1::<f32>());
         let values = values.unwrap_or_default();
         Cow::Owned(values.iter().flat_map(|value| value.to_le_bytes()).collect())
     }
@@ -112,9 +117,20 @@ impl View for Stored<'_> {
 /// The tensors by their names in the file.
 fn named<'a>(tensors: &[&'a Tensor], adam: &'a AdamW) -> Vec<(String, &'a Tensor)> {
     let one = |prefix: &'static str, index: usize| format!("{prefix}.{index}");
-    let matrices = tensors.iter().enumerate().map(|(index, tensor)| (one("p", index), *tensor));
-    let means = adam.means.iter().enumerate().map(|(index, tensor)| (one("m", index), tensor));
-    let squares = adam.squares.iter().enumerate().map(|(index, tensor)| (one("v", index), tensor));
+    let matrices = tensors
+        .iter()
+        .enumerate()
+        .map(|(index, tensor)| (one("p", index), *tensor));
+    let means = adam
+        .means
+        .iter()
+        .enumerate()
+        .map(|(index, tensor)| (one("m", index), tensor));
+    let squares = adam
+        .squares
+        .iter()
+        .enumerate()
+        .map(|(index, tensor)| (one("v", index), tensor));
     matrices.chain(means).chain(squares).collect()
 }
 
@@ -135,7 +151,9 @@ pub(super) fn save(
         done: "written",
         source: std::io::Error::new(
             source.kind(),
-            format!("{source}; the checkpoint before it is kept: make room, then start the training again, it goes on there"),
+            format!(
+                "{source}; the checkpoint before it is kept: make room, then start the training again, it goes on there"
+            ),
         ),
     };
     let head = Head {

@@ -60,8 +60,13 @@ pub(super) fn read(path: &Path) -> Result<(Vec<Example>, Digest), TrainError> {
     }
     let mut examples = Vec::with_capacity(list.len());
     for (index, value) in list.into_iter().enumerate() {
-        let example: Example = serde_json::from_value(value)
-            .map_err(|error| unfit(path, format!("conversation {} cannot be read ({error})", index + 1), FORM))?;
+        let example: Example = serde_json::from_value(value).map_err(|error| {
+            unfit(
+                path,
+                format!("conversation {} cannot be read ({error})", index + 1),
+                FORM,
+            )
+        })?;
         if let Some(wrong) = wrong_with(&example.conversations) {
             return Err(unfit(path, format!("conversation {} {wrong}", index + 1), FORM));
         }
@@ -178,7 +183,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("set.json");
         std::fs::write(&path, text).unwrap();
-        read(&path).map(|(examples, _)| examples).map_err(|error| error.to_string())
+        read(&path)
+            .map(|(examples, _)| examples)
+            .map_err(|error| error.to_string())
     }
 
     #[test]
@@ -197,14 +204,22 @@ mod tests {
                 r#"[{"conversations": [{"role": "user", "content": "a"}, {"role": "assistant", "content": " "}]}]"#,
                 "empty answer",
             ),
-            (r#"[{"conversations": [{"role": "robot", "content": "a"}]}]"#, "conversation 1"),
+            (
+                r#"[{"conversations": [{"role": "robot", "content": "a"}]}]"#,
+                "conversation 1",
+            ),
         ] {
             let error = read_text(text).unwrap_err();
             assert!(error.contains(said) && error.contains("set.json"), "{text}: {error}");
         }
         let two = serde_json::json!([example("yes"), {"conversations": "no"}]).to_string();
         assert!(read_text(&two).unwrap_err().contains("conversation 2"));
-        assert!(read(Path::new("/nowhere/set.json")).unwrap_err().to_string().contains("/nowhere"));
+        assert!(
+            read(Path::new("/nowhere/set.json"))
+                .unwrap_err()
+                .to_string()
+                .contains("/nowhere")
+        );
     }
 
     fn parted(count: usize, cut: Cut) -> Result<Set, TrainError> {
@@ -236,7 +251,10 @@ mod tests {
         assert_eq!(parted(2, Cut { held_out: 0.01, ..cut }).unwrap().held_out.len(), 1);
         assert_eq!(parted(2, Cut { held_out: 0.0, ..cut }).unwrap().held_out.len(), 0);
         let error = parted(3, Cut { cutoff: 2, ..cut }).unwrap_err().to_string();
-        assert!(error.contains("cutoff of 2") && error.contains("shortest has 3"), "{error}");
+        assert!(
+            error.contains("cutoff of 2") && error.contains("shortest has 3"),
+            "{error}"
+        );
         assert_ne!(order(20, 1, 0), order(20, 1, 1));
         assert_eq!(order(20, 1, 1), order(20, 1, 1));
     }

@@ -39,7 +39,11 @@ impl Size<'_> {
         // What a layer keeps of a token for the way back, and what works on it in the meantime.
         let kept = 2 * d + 2 * q + 2 * kv + 2 * f + self.ranks;
         let at_work = 6 * d + 6 * (q + kv) + 6 * f + 2 * arch.heads * 128;
-        let of_all = if checkpointing { arch.layers * d + kept } else { arch.layers * kept };
+        let of_all = if checkpointing {
+            arch.layers * d + kept
+        } else {
+            arch.layers * kept
+        };
         let tokens = self.longest as u64;
         let head = 2 * HEAD_ROWS.min(self.longest) * arch.vocabulary;
         let largest = Kind::ALL
@@ -120,7 +124,10 @@ mod tests {
         assert!(refused(little - 1).contains("512 tokens"), "{}", refused(little - 1));
         assert!(refused(1 << 20).contains("smaller base model"), "{}", refused(1 << 20));
         // A model without a bound on numbers does not overflow.
-        let huge = Size { longest: 1 << 20, ..size };
+        let huge = Size {
+            longest: 1 << 20,
+            ..size
+        };
         assert!(huge.plan(Some(1 << 30)).is_err());
     }
 }

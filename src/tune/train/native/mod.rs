@@ -57,9 +57,7 @@ pub struct NativeTrainer {
 
 impl Default for NativeTrainer {
     fn default() -> Self {
-        Self {
-            save_every: SAVE_EVERY,
-        }
+        Self { save_every: SAVE_EVERY }
     }
 }
 
@@ -112,8 +110,11 @@ impl TrainBackend for NativeTrainer {
             for told in receiver {
                 news(told);
             }
-            work.join()
-                .unwrap_or_else(|_| Err(TrainError::Program("the trainer stopped by a fault of its own; what was saved is kept".to_owned())))
+            work.join().unwrap_or_else(|_| {
+                Err(TrainError::Program(
+                    "the trainer stopped by a fault of its own; what was saved is kept".to_owned(),
+                ))
+            })
         })
     }
 }

@@ -21,7 +21,12 @@ pub(super) struct AdamW {
 
 impl AdamW {
     pub(super) fn new(tensors: &[&Tensor]) -> Result<Self> {
-        let zeros = || tensors.iter().map(|tensor| tensor.zeros_like()).collect::<Result<Vec<_>>>();
+        let zeros = || {
+            tensors
+                .iter()
+                .map(|tensor| tensor.zeros_like())
+                .collect::<Result<Vec<_>>>()
+        };
         Ok(Self {
             means: zeros()?,
             squares: zeros()?,
@@ -86,12 +91,18 @@ mod tests {
             for i in 0..2 {
                 m[i] = 0.9 * m[i] + 0.1 * g[i];
                 v[i] = 0.999 * v[i] + 0.001 * g[i] * g[i];
-                let (mh, vh) = (m[i] / (1.0 - 0.9_f64.powi(step as i32)), v[i] / (1.0 - 0.999_f64.powi(step as i32)));
+                let (mh, vh) = (
+                    m[i] / (1.0 - 0.9_f64.powi(step as i32)),
+                    v[i] / (1.0 - 0.999_f64.powi(step as i32)),
+                );
                 x[i] -= 0.01 * mh / (vh.sqrt() + 1e-8);
             }
         }
         let found = p.to_vec1::<f64>().unwrap();
-        assert!(found.iter().zip(x).all(|(a, b)| (a - b).abs() < 1e-12), "{found:?} {x:?}");
+        assert!(
+            found.iter().zip(x).all(|(a, b)| (a - b).abs() < 1e-12),
+            "{found:?} {x:?}"
+        );
     }
 
     #[test]

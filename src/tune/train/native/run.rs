@@ -221,13 +221,7 @@ impl<'a> Run<'a> {
         (epoch, within as usize * batches(self.job))
     }
 
-    fn update(
-        &mut self,
-        epoch: u32,
-        first: usize,
-        group: &[usize],
-        tell: &mut Tell<'_>,
-    ) -> Result<(), TrainError> {
+    fn update(&mut self, epoch: u32, first: usize, group: &[usize], tell: &mut Tell<'_>) -> Result<(), TrainError> {
         let began = Instant::now();
         let config = &self.job.config;
         let step = self.progress.step + 1;
@@ -387,6 +381,10 @@ fn plan(
         longest,
     };
     // What a GPU has free is not known here; it says when it has no more.
-    let free = || memory::available().filter(|_| device.is_cpu()).map(|bytes| bytes / 4 * 3);
+    let free = || {
+        memory::available()
+            .filter(|_| device.is_cpu())
+            .map(|bytes| bytes / 4 * 3)
+    };
     size.plan(job.memory.or_else(free))
 }

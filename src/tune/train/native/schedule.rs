@@ -37,7 +37,11 @@ mod tests {
             assert_eq!(&rates[..5], &[0.5, 1.0, 1.5, 2.0, 2.0], "{schedule:?}");
             let falls = rates[4..].windows(2).all(|pair| pair[1] < pair[0]);
             let stays = rates[4..].iter().all(|rate| *rate == 2.0);
-            assert!(if schedule == Schedule::Constant { stays } else { falls && rates[19] < 0.2 });
+            assert!(if schedule == Schedule::Constant {
+                stays
+            } else {
+                falls && rates[19] < 0.2
+            });
             assert!(rates.iter().all(|rate| *rate > 0.0));
         }
         // One update, without and with a warm-up.

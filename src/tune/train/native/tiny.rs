@@ -42,7 +42,10 @@ fn tokenizer() -> Vec<(&'static str, Value)> {
         ("tokenizer.ggml.model", text("gpt2")),
         ("tokenizer.ggml.pre", text("gpt-2")),
         ("tokenizer.ggml.token_type", Value::Array(kinds.collect())),
-        ("tokenizer.ggml.tokens", Value::Array(tokens.into_iter().map(Value::String).collect())),
+        (
+            "tokenizer.ggml.tokens",
+            Value::Array(tokens.into_iter().map(Value::String).collect()),
+        ),
         ("tokenizer.ggml.merges", Value::Array(vec![text("t h")])),
         ("tokenizer.ggml.bos_token_id", Value::U32(259)),
         ("tokenizer.ggml.eos_token_id", Value::U32(258)),
@@ -111,7 +114,10 @@ pub fn file(architecture: &str, seed: u64) -> Vec<u8> {
     let own = |key: &str| format!("{architecture}.{key}");
     let number = |value: usize| Value::U32(value as u32);
     let mut metadata = vec![
-        ("general.architecture".to_owned(), Value::String(architecture.to_owned())),
+        (
+            "general.architecture".to_owned(),
+            Value::String(architecture.to_owned()),
+        ),
         ("general.name".to_owned(), Value::String(format!("tiny {architecture}"))),
         ("general.file_type".to_owned(), Value::U32(0)),
         (own("vocab_size"), number(VOCABULARY)),

@@ -65,7 +65,7 @@ fn slope(
     direction: &Tensor,
     dropout: Option<Dropout>,
 ) -> f64 {
-    let step = 1e-4;
+    let step = 1e-5;
     let at = |side: f64| {
         let mut moved = adapter.clone();
         let mut tensors = moved.tensors_mut();

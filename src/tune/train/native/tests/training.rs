@@ -158,7 +158,10 @@ fn another_training_is_not_gone_on_with() {
     let mut other = first.clone();
     other.config.learning_rate *= 2.0;
     let text = refused(&other);
-    assert!(text.contains("another configuration") && text.contains("another name"), "{text}");
+    assert!(
+        text.contains("another configuration") && text.contains("another name"),
+        "{text}"
+    );
     let mut other = first.clone();
     other.base = tiny::write(home.path(), "llama", 1);
     assert!(refused(&other).contains("another base model"));
@@ -238,7 +241,13 @@ fn little_memory_makes_layers_compute_twice_and_changes_nothing() {
     };
     let (result, news) = train(&little, None);
     assert_eq!(result.unwrap().digest, expected);
-    assert!(matches!(news[0], TrainNews::Planned { checkpointing: true, .. }));
+    assert!(matches!(
+        news[0],
+        TrainNews::Planned {
+            checkpointing: true,
+            ..
+        }
+    ));
 }
 
 #[test]
@@ -253,7 +262,10 @@ fn a_loss_that_is_no_number_ends_it() {
     job.held_out = 0.0;
     let (result, _) = train(&job, None);
     let error = result.unwrap_err();
-    assert!(matches!(error, TrainError::NotANumber { step: 1, kept: 0, .. }), "{error}");
+    assert!(
+        matches!(error, TrainError::NotANumber { step: 1, kept: 0, .. }),
+        "{error}"
+    );
     let log = std::fs::read_to_string(job.folder.join(folder::LOG)).unwrap();
     assert!(log.lines().last().unwrap().contains("learning rate"), "{log}");
 }
