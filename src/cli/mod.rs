@@ -29,6 +29,7 @@ mod screenshot;
 mod search;
 mod show;
 mod teller;
+mod train;
 mod tune;
 mod verify;
 mod watch;
@@ -90,6 +91,8 @@ verbs! {
     Tune => tune,
     /// Go through a plan of optimizations and tunings, each from what the one before it reached
     Improve => improve,
+    /// Train a LoRA adapter on a set of conversations
+    Train => train,
     /// Fetch, list, describe, measure and requantise models
     Model => model,
     /// Show, check and explain the settings and keys
