@@ -381,6 +381,7 @@ impl Episode<'_> {
             role: request.slot.role,
             model: self.model_name(request.slot.role),
             prompt: answer.prompt,
+            spans: answer.spans,
             response: answer.text,
             tool_results,
             prompt_tokens: answer.prompt_tokens,
