@@ -139,14 +139,14 @@ impl ChatModel for LlamaModel {
                 retryable: false,
             })?;
         }
-        let Rendered { pieces, spans } = self
-            .template
-            .render_chat(&request.messages)
-            .map_err(|error| LlmError::Backend {
-                backend: backend::NAME,
-                message: format!("the model's chat template refuses these messages: {error}"),
-                retryable: false,
-            })?;
+        let Rendered { pieces, spans } =
+            self.template
+                .render_chat(&request.messages)
+                .map_err(|error| LlmError::Backend {
+                    backend: backend::NAME,
+                    message: format!("the model's chat template refuses these messages: {error}"),
+                    retryable: false,
+                })?;
         // Long before tokenising a text of megabytes becomes slow, it is clear that it cannot fit.
         let least = self.tokenizer.least_tokens(&pieces);
         answer_room(least, self.context, request.sampling.max_tokens)?;
