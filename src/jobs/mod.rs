@@ -1,6 +1,8 @@
 //! Background work as such: how it is cancelled and how it tells of its progress.
 //!
-//! Owns the cancel flag. Must not know what the work is about.
+//! Owns the cancel flag, and running other programs. Must not know what the work is about.
+
+pub mod process;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -2,6 +2,8 @@
 //!
 //! Plain data and one trait; who trains is in the modules beside it.
 
+pub mod llamafactory;
+
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};

@@ -89,6 +89,15 @@ impl Rows {
     }
 }
 
+/// Whether adapters of this model can be brought in and sent out.
+///
+/// # Errors
+/// [`LlmError::File`] that names what is not known here.
+pub fn check(path: &Path, model: &Header) -> Result<(), LlmError> {
+    let architecture = model.text("general.architecture").unwrap_or_default();
+    of_path(Rows::of(architecture, Some(model)).map(|_| ()), path)
+}
+
 fn of_path<T>(result: Result<T, Fault>, path: &Path) -> Result<T, LlmError> {
     result.map_err(|fault| fault.of_file(path))
 }
