@@ -366,6 +366,10 @@ fn differs(reader: &Reader, plan: &RunPlan) -> Result<Option<&'static str>, Agen
             there.model == here.model,
             "another model, or the same with other settings",
         ),
+        (
+            there.specialist == here.specialist,
+            "another specialist, or an adapter that was trained again",
+        ),
         (there.sampling == here.sampling, "another sampling"),
         (there.world == here.world, "another world, or another version of it"),
         (there.max_steps == here.max_steps, "another number of steps"),

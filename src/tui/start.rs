@@ -4,6 +4,7 @@
 
 use super::data::{Here, StartRequest};
 use super::overlay::erase_word;
+use crate::agent::{NO_SPECIALIST, wanted};
 use crate::config::RunSettings;
 use crate::types::Seeds;
 
@@ -78,6 +79,7 @@ impl StartPanel {
         Some(StartRequest {
             world: run.env.clone(),
             model: model.to_owned(),
+            specialist: None,
             scaffold: scaffold.to_owned(),
             seeds: self.seed.to_string(),
             max_steps: run.max_steps,
@@ -96,6 +98,8 @@ pub(crate) enum What {
     Scaffold,
     /// Model: `scripted`, a name, or anything that opens one.
     Model,
+    /// The memory specialist; `none` for one model.
+    Specialist,
     /// Seeds.
     Seeds,
     /// Steps an episode may take.
@@ -106,10 +110,11 @@ pub(crate) enum What {
 
 impl What {
     /// All, from top to bottom.
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::World,
         Self::Scaffold,
         Self::Model,
+        Self::Specialist,
         Self::Seeds,
         Self::Steps,
         Self::Workers,
@@ -121,6 +126,7 @@ impl What {
             Self::World => "world",
             Self::Scaffold => "scaffold",
             Self::Model => "model",
+            Self::Specialist => "specialist",
             Self::Seeds => "seeds",
             Self::Steps => "steps",
             Self::Workers => "at once",
@@ -133,6 +139,7 @@ impl What {
             Self::World => "the game that is played",
             Self::Scaffold => "a name, or the path of a scaffold's folder",
             Self::Model => "scripted is a program; a model's name, FILE.gguf, recorded:FILE",
+            Self::Specialist => "none, an adapter's name or file on the model, or a whole model",
             Self::Seeds => "one episode each: 42, or 42..45, or 1,2,9",
             Self::Steps => "steps an episode may take",
             Self::Workers => "episodes played at the same time",
@@ -143,7 +150,7 @@ impl What {
 /// The dialog that starts a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Form {
-    texts: [String; 6],
+    texts: [String; 7],
     /// The field that is written in.
     pub(crate) at: usize,
     /// What is wrong, and what to do.
@@ -160,6 +167,7 @@ impl Form {
             world: run.env.clone(),
             scaffold: run.scaffold.clone(),
             model: run.model.clone(),
+            specialist: run.specialist.clone(),
             seeds: run.seeds.clone(),
             max_steps: run.max_steps,
             workers: run.workers,
@@ -170,6 +178,7 @@ impl Form {
                 last.world,
                 last.scaffold,
                 last.model,
+                last.specialist.unwrap_or_else(|| NO_SPECIALIST.to_owned()),
                 last.seeds,
                 last.max_steps.to_string(),
                 last.workers.to_string(),
@@ -210,6 +219,10 @@ impl Form {
                     models.push(SMALL_MODEL);
                 }
                 models
+            }
+            What::Specialist => {
+                let adapters = self.here.adapters.iter().map(String::as_str);
+                std::iter::once(NO_SPECIALIST).chain(adapters).collect()
             }
             What::Seeds | What::Steps | What::Workers => Vec::new(),
         }
@@ -314,6 +327,7 @@ impl Form {
             world: given(What::World)?,
             scaffold: given(What::Scaffold)?,
             model: given(What::Model)?,
+            specialist: wanted(Some(self.text(What::Specialist))).map(str::to_owned),
             seeds,
             max_steps: number(What::Steps, 10_000_000)?,
             workers: number(What::Workers, 64)?,
@@ -353,6 +367,7 @@ mod tests {
     fn form() -> Form {
         let here = Here {
             models: vec!["big".into()],
+            adapters: vec!["notes-1".into()],
             worlds: vec!["crafter".into(), "other".into()],
             scaffolds: vec![
                 ("crafter-tiny".into(), "crafter".into()),

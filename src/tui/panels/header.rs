@@ -87,9 +87,9 @@ fn open_run(watch: &Watch, area: Rect, buf: &mut Buffer, theme: &Theme) {
         String::new()
     };
     let model = if meta.model.is_llm {
-        meta.model.name.clone()
+        meta.players()
     } else {
-        format!("{} (no LLM)", meta.model.name)
+        format!("{} (no LLM)", meta.players())
     };
     let parts = [format!("{}{seed}", meta.world.name), meta.scaffold.name.clone(), model];
     let mut line = text::clean(&parts[0]).into_owned();
