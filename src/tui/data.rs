@@ -12,6 +12,7 @@ use ratatui::crossterm::event::KeyEvent;
 
 pub(crate) use super::effects::{ControlRequest, EditRequest, Effect, LoadRequest, ThemeRequest};
 pub(crate) use super::entries::{Here, RunEntry, RunState, StartRequest};
+use super::curate::{CurateNews, Talk};
 use super::filter::{Filter, Match};
 use super::insight::InsightNews;
 use super::lab::LabData;
@@ -23,7 +24,7 @@ use super::theme::Theme;
 use super::widgets::diff::Side;
 use super::widgets::syntax::Spans;
 use crate::analysis::Heat;
-use crate::review::{Dossier, ProposalId, Standing};
+use crate::review::{Dossier, Item, ProposalId, Standing};
 use crate::store::{FileState, StepMark};
 use crate::types::{Digest, EpisodeNo, EpisodeSummary, Event as RunEvent, RunMeta, StepNo, StepRecord};
 
@@ -198,6 +199,19 @@ pub(crate) enum Data {
     Proposals(Vec<Standing>),
     /// A proposal that was opened, or that goes on.
     Dossier(Arc<Dossier>),
+    /// The items of a data selection that is about to be opened.
+    Items(ProposalId, Arc<Vec<Item>>),
+    /// The conversation of an item, or why there is none.
+    Talk {
+        /// The selection.
+        proposal: ProposalId,
+        /// Place of the item in it.
+        at: u32,
+        /// What was recorded, and what the postprocess cuts.
+        talk: Result<Arc<Talk>, String>,
+    },
+    /// News of a data selection that is made or certified.
+    Curate(CurateNews),
     /// A proposal that shall be opened.
     ShowProposal(ProposalId),
     /// A proposal that cannot be opened: cause and next step.

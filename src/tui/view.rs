@@ -28,6 +28,7 @@ pub(crate) fn draw(state: &State, buf: &mut Buffer) -> Option<(u16, u16)> {
         Screen::Watch => panels::watch::draw(state, frame.body, buf),
         Screen::Lab => panels::lab::draw(state, frame.body, buf),
         Screen::Review => panels::review::draw(state, frame.body, buf),
+        Screen::Curate => panels::curate::draw(state, frame.body, buf),
     }
     for overlay in &state.overlays {
         match overlay {
@@ -37,6 +38,7 @@ pub(crate) fn draw(state: &State, buf: &mut Buffer) -> Option<(u16, u16)> {
             Overlay::Inspector(inspector) => panels::inspector::draw(state, inspector, frame.body, buf),
             Overlay::Form(form) => panels::form::draw(state, form, frame.body, buf),
             Overlay::Optimize(form) => panels::form::draw_optimize(state, form, frame.body, buf),
+            Overlay::Select(form) => panels::form::draw_select(state, form, frame.body, buf),
             Overlay::Columns(selected) => panels::form::draw_columns(state, *selected, frame.body, buf),
             Overlay::Confirm(confirm) => panels::confirm::draw(state, confirm, frame.body, buf),
             Overlay::Files(picker) => panels::picker::draw(state, picker, "Edit a memory file", frame.body, buf),

@@ -2,6 +2,9 @@
 
 pub(crate) mod actions;
 pub(crate) mod confirm;
+pub(crate) mod curate;
+mod curate_balance;
+mod curate_open;
 pub(crate) mod form;
 pub(crate) mod game;
 pub(crate) mod header;

@@ -8,7 +8,6 @@ use crate::tui::lab::{GateLine, LabPane, LineageRow, Working};
 use crate::tui::layout;
 use crate::tui::optimize::OptimizeForm;
 use crate::tui::overlay::Overlay;
-use crate::tui::start::Erase;
 use crate::tui::state::{Mood, State};
 use crate::types::EpisodeNo;
 
@@ -214,7 +213,7 @@ fn open_form(state: &mut State) {
         None => OptimizeForm::new(None, &state.runs.run, &state.runs.here),
     };
     form.know(&state.runs.here);
-    form.at = 0;
+    form.fields.at = 0;
     if let Some(scaffold) = selected.filter(|_| state.lab.pane == LabPane::Lineage) {
         form.mean(&scaffold);
     }
@@ -224,12 +223,7 @@ fn open_form(state: &mut State) {
 /// Actions in the dialog.
 pub(super) fn form(state: &mut State, form: &mut OptimizeForm, action: Action) -> Option<Vec<Effect>> {
     match action {
-        Action::Up => form.go(-1),
-        Action::Down => form.go(1),
         Action::ChoiceBy(by) => form.choose(by),
-        Action::Erase => form.erase(Erase::Letter),
-        Action::EraseWord => form.erase(Erase::Word),
-        Action::EraseAll => form.erase(Erase::All),
         Action::Accept => {
             let request = form.request()?;
             state.lab.working = Some(Working {
@@ -239,7 +233,7 @@ pub(super) fn form(state: &mut State, form: &mut OptimizeForm, action: Action) -
             state.lab.pane = LabPane::Optimizations;
             return Some(vec![Effect::Lab(LabAsk::Start(request))]);
         }
-        _ => {}
+        other => form.fields.act(other),
     }
     None
 }

@@ -16,7 +16,7 @@ use crate::tui::panels::review_open;
 use crate::tui::review::{OpenReview, Selection};
 use crate::tui::state::{Mood, State};
 
-pub(super) use gate::{because, edited, said, sealed};
+pub(super) use gate::{because, discarding, edited, reasons, said, sealed};
 
 pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
     state.redraw = true;
