@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use ratatui::crossterm::event::KeyEvent;
 
+use super::curate::{CurateNews, Talk};
 pub(crate) use super::effects::{ControlRequest, EditRequest, Effect, LoadRequest, ThemeRequest};
 pub(crate) use super::entries::{Here, RunEntry, RunState, StartRequest};
-use super::curate::{CurateNews, Talk};
 use super::filter::{Filter, Match};
 use super::insight::InsightNews;
 use super::lab::LabData;

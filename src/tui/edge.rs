@@ -210,6 +210,7 @@ impl Edge {
                 let _ = self.proposals.send(ask);
             }
             Effect::Colour(request) => self.colour(request),
+            Effect::Talk(_) | Effect::Select(_) | Effect::StopSelecting => {}
             Effect::Start(request) => self.start(request),
             Effect::Resume(path) => {
                 let (workspace, settings) = (self.workspace.clone(), self.settings.clone());

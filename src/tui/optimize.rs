@@ -139,7 +139,11 @@ impl OptimizeForm {
 
     /// The next choice, or a number that is larger or smaller.
     pub(crate) fn choose(&mut self, by: i32) {
-        let choices: Vec<String> = self.choices(self.fields.field()).into_iter().map(str::to_owned).collect();
+        let choices: Vec<String> = self
+            .choices(self.fields.field())
+            .into_iter()
+            .map(str::to_owned)
+            .collect();
         self.fields.choose(by, &choices);
     }
 

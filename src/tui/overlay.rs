@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use super::curate::SelectForm;
 use super::data::LiveId;
 use super::insight::InsightPanel;
 use super::inspector::Inspector;
 use super::keymap::{self, Action, Place};
-use super::curate::SelectForm;
 use super::optimize::OptimizeForm;
 use super::start::Form;
 use super::state::State;

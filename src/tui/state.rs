@@ -252,7 +252,10 @@ impl State {
 
     /// Whether the current item was read at a later step.
     pub(crate) fn has_later_read(&self) -> bool {
-        self.selection(|open| open.current().is_some_and(|(_, item)| super::curate::read_at(item).is_some()))
+        self.selection(|open| {
+            open.current()
+                .is_some_and(|(_, item)| super::curate::read_at(item).is_some())
+        })
     }
 
     /// Whether the accepted items can be certified.

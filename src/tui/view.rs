@@ -110,6 +110,33 @@ pub(crate) fn pane(buf: &mut Buffer, area: Rect, title: Vec<Span<'static>>, focu
     layout::shrink(area)
 }
 
+/// The line of tabs where only one pane shows, and at its right what is said of that one.
+pub(crate) fn tabs<P: PartialEq + Copy>(
+    buf: &mut Buffer,
+    area: Rect,
+    all: &[(P, &'static str)],
+    focus: P,
+    said: &str,
+    theme: &Theme,
+) {
+    let mut spans = vec![Span::raw(" ")];
+    for (pane, title) in all {
+        let (title, style) = if *pane == focus {
+            (format!("[{title}] "), theme.bold(Slot::BorderFocus))
+        } else {
+            (format!(" {title}  "), theme.style(Slot::Dim))
+        };
+        spans.push(Span::styled(title, style));
+    }
+    let tabs = Line::from(spans);
+    let room = usize::from(area.width).saturating_sub(tabs.width() + 2);
+    if !said.is_empty() && room > 4 {
+        let said = Line::styled(format!("{} ", text::cut(said, room)), theme.style(Slot::Dim));
+        text::put_right(buf, area, 0, &said);
+    }
+    text::put_line(buf, area, 0, &tabs);
+}
+
 /// Something that lies over the screen: cleared, bordered, titled. Gives its inside.
 pub(crate) fn over(buf: &mut Buffer, area: Rect, title: &str, theme: &Theme) -> Rect {
     Clear.render(area, buf);

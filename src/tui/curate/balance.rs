@@ -256,10 +256,7 @@ impl Balance {
             );
         }
         if side.malformed > 0 {
-            warn(
-                false,
-                format!("{} {what} items hold malformed tags", side.malformed),
-            );
+            warn(false, format!("{} {what} items hold malformed tags", side.malformed));
         }
         warnings
     }
@@ -284,7 +281,11 @@ mod tests {
             selected: episode == 0,
             score: 0.0,
             reason: String::new(),
-            note: if op == "READ" { "1 malformed tag".into() } else { String::new() },
+            note: if op == "READ" {
+                "1 malformed tag".into()
+            } else {
+                String::new()
+            },
             alike,
         }
     }
@@ -312,11 +313,27 @@ mod tests {
         items.extend((0..4).map(|_| item(1, 42, Phase::Plan, "READ", None)));
         let index = Index::new(&items, &[42]);
         let before = Balance::of(&index, &items, None, &content(24));
-        assert_eq!((before.all.count, before.all.log, before.all.plan, before.all.episodes), (24, 20, 4, 2));
-        assert_eq!((before.selected.count, before.waiting, before.selected_waiting), (20, 24, 20));
-        let words = |balance: &Balance| balance.warnings.iter().map(|one| one.said.clone()).collect::<Vec<_>>().join("\n");
+        assert_eq!(
+            (before.all.count, before.all.log, before.all.plan, before.all.episodes),
+            (24, 20, 4, 2)
+        );
+        assert_eq!(
+            (before.selected.count, before.waiting, before.selected_waiting),
+            (20, 24, 20)
+        );
+        let words = |balance: &Balance| {
+            balance
+                .warnings
+                .iter()
+                .map(|one| one.said.clone())
+                .collect::<Vec<_>>()
+                .join("\n")
+        };
         let said = words(&before);
-        assert!(said.contains("one episode dominates: 100 % of the selected items (a.db, episode 1, seed 7)"), "{said}");
+        assert!(
+            said.contains("one episode dominates: 100 % of the selected items (a.db, episode 1, seed 7)"),
+            "{said}"
+        );
         assert!(said.contains("10 selected items have nearly the same answer"), "{said}");
         assert!(!said.contains("minimum") && !said.contains("GATE"), "{said}");
         let verdicts = Items {
@@ -327,14 +344,19 @@ mod tests {
             verdicts: (0..24)
                 .map(|at| {
                     let accepted = at < 10 || at >= 20;
-                    (at != 19).then_some(ItemVerdict { accepted, seq: Seq(2) }).filter(|one| one.accepted || at == 18)
+                    (at != 19)
+                        .then_some(ItemVerdict { accepted, seq: Seq(2) })
+                        .filter(|one| one.accepted || at == 18)
                 })
                 .collect(),
         };
         let after = Balance::of(&index, &items, Some(&verdicts), &content(24));
         assert_eq!((after.accepted.count, after.rejected, after.waiting), (14, 1, 9));
         let said = words(&after);
-        assert!(said.contains("GATE SEED: 4 accepted items") && said.contains("(42)"), "{said}");
+        assert!(
+            said.contains("GATE SEED: 4 accepted items") && said.contains("(42)"),
+            "{said}"
+        );
         assert!(said.contains("14 accepted, 16 below the minimum of 30"), "{said}");
         assert!(said.contains("4 accepted items hold malformed tags"), "{said}");
         assert!(after.warnings[0].forbids && after.warnings.iter().skip(1).all(|one| !one.forbids));

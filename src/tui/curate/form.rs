@@ -129,8 +129,12 @@ impl SelectForm {
 
     /// The runs there are. Those that are played still can be read as far as they are.
     pub(crate) fn know(&mut self, entries: &[RunEntry]) {
-        let whole = entries.iter().filter(|entry| !matches!(entry.state, RunState::Broken(_)));
-        self.runs = whole.map(|entry| (entry.path.clone(), entry.scaffold.clone())).collect();
+        let whole = entries
+            .iter()
+            .filter(|entry| !matches!(entry.state, RunState::Broken(_)));
+        self.runs = whole
+            .map(|entry| (entry.path.clone(), entry.scaffold.clone()))
+            .collect();
     }
 
     /// What there is to choose from, where there is a choice.
@@ -152,7 +156,11 @@ impl SelectForm {
 
     /// The next choice, or a number that is larger or smaller.
     pub(crate) fn choose(&mut self, by: i32) {
-        let choices: Vec<String> = self.choices(self.fields.field()).into_iter().map(str::to_owned).collect();
+        let choices: Vec<String> = self
+            .choices(self.fields.field())
+            .into_iter()
+            .map(str::to_owned)
+            .collect();
         self.fields.choose(by, &choices);
     }
 
@@ -216,7 +224,8 @@ impl SelectForm {
             return Ok(found);
         }
         if text == "all" {
-            let said = "there are no runs yet; `automem run --env crafter --scaffold crafter-v0 --seeds 100..119` plays some";
+            let said =
+                "there are no runs yet; `automem run --env crafter --scaffold crafter-v0 --seeds 100..119` plays some";
             return Err((Pick::Runs, said.to_owned()));
         }
         let mut files = Vec::new();
@@ -228,7 +237,8 @@ impl SelectForm {
             };
             match of(&|path, _| named(path)) {
                 found if found.is_empty() => {
-                    let said = format!("`{name}` is neither a scaffold that was played nor a run of the list; 1 shows them");
+                    let said =
+                        format!("`{name}` is neither a scaffold that was played nor a run of the list; 1 shows them");
                     return Err((Pick::Runs, said));
                 }
                 found => files.extend(found),
@@ -254,7 +264,11 @@ mod tests {
     fn runs_are_meant_by_scaffold_or_by_name() {
         let mut form = SelectForm::new();
         assert!(form.request().is_none());
-        assert!(form.fields.error.as_ref().unwrap().contains("automem run"), "{:?}", form.fields.error);
+        assert!(
+            form.fields.error.as_ref().unwrap().contains("automem run"),
+            "{:?}",
+            form.fields.error
+        );
         form.know(&testing::entries());
         let all = form.request().unwrap();
         assert_eq!((all.runs.len(), all.minimum, all.gate_seeds.len()), (3, 300, 10));
@@ -262,7 +276,10 @@ mod tests {
         form.choose(1);
         form.choose(1);
         assert_eq!(form.fields.text(Pick::Runs), "crafter-v0");
-        assert_eq!(form.request().unwrap().runs, [PathBuf::from("/home/ada/.automem/runs/b.db")]);
+        assert_eq!(
+            form.request().unwrap().runs,
+            [PathBuf::from("/home/ada/.automem/runs/b.db")]
+        );
         form.fields.set(Pick::Runs, "a.db b");
         assert_eq!(form.request().unwrap().runs.len(), 2);
         form.fields.set(Pick::Runs, "nothing");
@@ -275,7 +292,10 @@ mod tests {
         form.fields.go(4);
         form.fields.erase(Erase::All);
         let request = form.request().unwrap();
-        assert_eq!((request.rules.phases.as_slice(), request.rules.min_later_reads), (&[Phase::Log][..], 1));
+        assert_eq!(
+            (request.rules.phases.as_slice(), request.rules.min_later_reads),
+            (&[Phase::Log][..], 1)
+        );
         assert!(request.gate_seeds.is_empty());
         form.fields.set(Pick::Phases, "LOG ACT");
         assert!(form.request().is_none());

@@ -249,7 +249,9 @@ impl OpenSelection {
     pub(crate) fn is_chosen(&self, row: usize) -> bool {
         match self.chosen {
             Chosen::Current => false,
-            Chosen::From(anchor) => (anchor.min(self.scroll.selected)..=anchor.max(self.scroll.selected)).contains(&row),
+            Chosen::From(anchor) => {
+                (anchor.min(self.scroll.selected)..=anchor.max(self.scroll.selected)).contains(&row)
+            }
             Chosen::Shown => true,
         }
     }
@@ -285,7 +287,9 @@ impl OpenSelection {
             let first = self.talks.first_key_value().map(|(at, _)| *at);
             let last = self.talks.last_key_value().map(|(at, _)| *at);
             match (first, last) {
-                (Some(first), Some(last)) if current.abs_diff(first) > current.abs_diff(last) => self.talks.remove(&first),
+                (Some(first), Some(last)) if current.abs_diff(first) > current.abs_diff(last) => {
+                    self.talks.remove(&first)
+                }
                 (_, Some(last)) => self.talks.remove(&last),
                 _ => return,
             };

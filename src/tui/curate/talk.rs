@@ -133,7 +133,10 @@ impl Talk {
                 let said = format!("━━ {} of {count} · {who} · TARGET: this is trained on", at + 1);
                 (said, theme.bold(Slot::Accent))
             } else {
-                (format!("── {} of {count} · {who} · context", at + 1), theme.style(Slot::Dim))
+                (
+                    format!("── {} of {count} · {who} · context", at + 1),
+                    theme.style(Slot::Dim),
+                )
             };
             sheet.line(&said, style);
             self.message(at, message, is_target, theme, &mut sheet);
@@ -157,7 +160,8 @@ impl Talk {
         let mut pieces: Vec<(String, Option<&str>)> = Vec::new();
         let mut from = 0;
         for cut in self.cuts.iter().filter(|cut| cut.message == at) {
-            let (Some(before), Some(gone)) = (content.get(from..cut.range.start), content.get(cut.range.clone())) else {
+            let (Some(before), Some(gone)) = (content.get(from..cut.range.start), content.get(cut.range.clone()))
+            else {
                 continue;
             };
             pieces.push((inspector::text_of(before), None));
@@ -280,7 +284,10 @@ mod tests {
         let (said, spans, target) = talk.written(&item("read at step 67, advantage +0.12"), &theme);
         assert!(said.contains("<|DONE|>[cut, after DONE:  and then I walk]\n"), "{said}");
         assert!(said.contains("── 1 of 2 · user · context") && said.contains("━━ 2 of 2 · assistant · TARGET"));
-        assert!(said.contains("read at step 67") && !said.contains('\u{1b}') && !said.contains("broken"), "{said}");
+        assert!(
+            said.contains("read at step 67") && !said.contains('\u{1b}') && !said.contains("broken"),
+            "{said}"
+        );
         assert!(said.lines().nth(target).unwrap().starts_with("━━"), "{target}");
         let struck: Vec<&str> = spans
             .iter()
@@ -288,7 +295,10 @@ mod tests {
             .map(|(range, _)| &said[range.clone()])
             .collect();
         assert_eq!(struck, [" and then I walk"]);
-        let tag = spans.iter().find(|(range, _)| said[range.clone()].contains("APPEND")).unwrap();
+        let tag = spans
+            .iter()
+            .find(|(range, _)| said[range.clone()].contains("APPEND"))
+            .unwrap();
         assert_ne!(tag.1.fg, theme.style(Slot::Text).fg);
         assert!(spans.windows(2).all(|pair| pair[0].0.end <= pair[1].0.start));
     }

@@ -21,25 +21,46 @@ const NAMES: usize = 10;
 /// Over the screen: the dialog that starts a run.
 pub(crate) fn draw(state: &State, form: &Form, area: Rect, buf: &mut Buffer) {
     let choices = form.choices(form.fields.field());
-    draw_fields(state, "New run", &form.fields, form.starting, &choices, area, buf, |wide| {
-        below(state, form, wide)
-    });
+    draw_fields(
+        state,
+        "New run",
+        &form.fields,
+        form.starting,
+        &choices,
+        area,
+        buf,
+        |wide| below(state, form, wide),
+    );
 }
 
 /// Over the screen: the dialog that starts an optimization.
 pub(crate) fn draw_optimize(state: &State, form: &OptimizeForm, area: Rect, buf: &mut Buffer) {
     let choices = form.choices(form.fields.field());
-    draw_fields(state, "New optimization", &form.fields, false, &choices, area, buf, |wide| {
-        what_it_does(state, &form.fields, form.command(), wide)
-    });
+    draw_fields(
+        state,
+        "New optimization",
+        &form.fields,
+        false,
+        &choices,
+        area,
+        buf,
+        |wide| what_it_does(state, &form.fields, form.command(), wide),
+    );
 }
 
 /// Over the screen: the dialog that makes a data selection.
 pub(crate) fn draw_select(state: &State, form: &SelectForm, area: Rect, buf: &mut Buffer) {
     let choices = form.choices(form.fields.field());
-    draw_fields(state, "New selection", &form.fields, false, &choices, area, buf, |wide| {
-        what_it_does(state, &form.fields, form.command(), wide)
-    });
+    draw_fields(
+        state,
+        "New selection",
+        &form.fields,
+        false,
+        &choices,
+        area,
+        buf,
+        |wide| what_it_does(state, &form.fields, form.command(), wide),
+    );
 }
 
 /// What is wrong, or the command that does the same.

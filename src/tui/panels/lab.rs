@@ -26,7 +26,8 @@ pub(crate) fn draw(state: &State, area: Rect, buf: &mut Buffer) {
     }
     let plan = layout::lab(state.size, lab.pane);
     if let Some(tabs) = plan.tabs {
-        draw_tabs(state, tabs, buf);
+        let all = LabPane::ALL.map(|pane| (pane, pane.title()));
+        view::tabs(buf, tabs, &all, lab.pane, "", theme);
     }
     for (pane, area) in &plan.panes {
         let focused = lab.pane == *pane;
@@ -66,20 +67,6 @@ fn aside(state: &State, pane: LabPane) -> Option<String> {
             (open > 0).then(|| format!("{open} not over"))
         }
     }
-}
-
-fn draw_tabs(state: &State, area: Rect, buf: &mut Buffer) {
-    let theme = &state.theme;
-    let mut spans = vec![Span::raw(" ")];
-    for pane in LabPane::ALL {
-        let (title, style) = if pane == state.lab.pane {
-            (format!("[{}] ", pane.title()), theme.bold(Slot::BorderFocus))
-        } else {
-            (format!(" {}  ", pane.title()), theme.style(Slot::Dim))
-        };
-        spans.push(Span::styled(title, style));
-    }
-    text::put_line(buf, area, 0, &Line::from(spans));
 }
 
 /// Draws the visible rows of a list, the selected one marked. Gives how many rows there is room for.

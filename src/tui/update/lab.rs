@@ -187,6 +187,12 @@ fn open_run(state: &mut State, path: std::path::PathBuf, episode: EpisodeNo) -> 
 }
 
 fn open_proposal(state: &mut State, id: ProposalId) -> Vec<Effect> {
+    // Items have a screen of their own.
+    if state.curate.list.iter().any(|standing| standing.id == id) {
+        let mut effects = super::show(state, Screen::Curate);
+        effects.extend(super::curate::ask_for(state, id));
+        return effects;
+    }
     let mut effects = super::show(state, Screen::Review);
     state.review.opening = Some(id.clone());
     effects.push(Effect::Review(Ask::Open(id)));

@@ -11,8 +11,8 @@ use crate::tui::layout::CuratePane;
 use crate::tui::overlay::{LineFor, LinePrompt, Overlay, Seal, Sealed};
 use crate::tui::state::{Mood, State};
 use crate::tui::widgets::text;
-use crate::tune::filter::Filter;
 use crate::types::Phase;
+use temp::Filter;
 
 pub(super) fn act(state: &mut State, open: &mut OpenSelection, action: Action) -> Vec<Effect> {
     match action {
@@ -135,7 +135,9 @@ fn bulk(open: &OpenSelection, chosen: &[u32], judgement: Judgement) -> Seal {
         details.push(format!("Because: {} {}", reason.word(), judgement.comment));
     }
     if decided > 0 {
-        details.push(format!("{decided} of them have a verdict already; this one takes its place."));
+        details.push(format!(
+            "{decided} of them have a verdict already; this one takes its place."
+        ));
     }
     details.push("One undo takes it back as a whole.".to_owned());
     Seal {
@@ -239,7 +241,11 @@ fn of_line(state: &mut State, open: &mut OpenSelection, purpose: LineFor, text: 
             let item = open.asking.take().and_then(|at| open.items.get(at));
             let part = item.map(|item| item.id.as_str().into());
             let text = text.to_owned();
-            return vec![Effect::Review(Ask::Append(id, seen, vec![What::Commented { part, text }]))];
+            return vec![Effect::Review(Ask::Append(
+                id,
+                seen,
+                vec![What::Commented { part, text }],
+            ))];
         }
         LineFor::Fewer if text.is_empty() => {
             state.say(Mood::Bad, "not committed: fewer than the minimum need a reason");
@@ -263,14 +269,20 @@ fn filter(state: &mut State, open: &mut OpenSelection, typed: &str) {
             return;
         }
     };
-    let gate = open.content().map(|content| content.gate_seeds.clone()).unwrap_or_default();
+    let gate = open
+        .content()
+        .map(|content| content.gate_seeds.clone())
+        .unwrap_or_default();
     let fits = |at: &u32| {
         let item = &open.items[*at as usize];
         let verdict = open.verdict(*at as usize).map(|verdict| verdict.accepted);
         filter.lets(item, verdict, gate.contains(&item.seed))
     };
     let shown: Vec<u32> = (0..).take(open.items.len()).filter(fits).collect();
-    let (count, all) = (text::grouped(shown.len() as u64), text::grouped(open.items.len() as u64));
+    let (count, all) = (
+        text::grouped(shown.len() as u64),
+        text::grouped(open.items.len() as u64),
+    );
     open.show(typed, shown);
     state.say(Mood::Info, format!("{count} of {all}"));
 }
@@ -297,4 +309,24 @@ pub(crate) fn sealed(state: &mut State, seal: Seal) -> Vec<Effect> {
         Sealed::Discard { why } => Ask::Append(id, seen, vec![What::Discarded { why }]),
         Sealed::Commit | Sealed::Promote { .. } | Sealed::Demote { .. } => return Vec::new(),
     })]
+}
+
+mod temp {
+    pub(super) struct Filter(String);
+    impl Filter {
+        pub(super) fn parse(text: &str) -> Result<Self, String> {
+            Ok(Self(text.to_owned()))
+        }
+        pub(super) fn lets(&self, item: &crate::review::Item, verdict: Option<bool>, gate: bool) -> bool {
+            self.0.split_whitespace().all(|word| match word {
+                "is:waiting" => verdict.is_none(),
+                "is:gate" => gate,
+                "is:selected" => item.selected,
+                word => {
+                    item.ops.iter().any(|op| format!("op:{op}") == word)
+                        || format!("phase:{}", item.phase.word()) == word
+                }
+            })
+        }
+    }
 }

@@ -206,7 +206,10 @@ fn changed(now: Standing, open: &OpenSelection) -> (Mood, String) {
             Mood::Info,
             format!("{id} is open again: its decisions are not committed"),
         ),
-        Standing::Decided => (Mood::Good, format!("{id} is decided; what was accepted is being certified")),
+        Standing::Decided => (
+            Mood::Good,
+            format!("{id} is decided; what was accepted is being certified"),
+        ),
         Standing::Certified => {
             let examples = open.standing().dataset.as_ref().map_or(0, |(_, _, examples)| *examples);
             (Mood::Good, format!("{id} is certified: {examples} examples"))
@@ -218,7 +221,12 @@ fn changed(now: Standing, open: &OpenSelection) -> (Mood, String) {
 
 /// A conversation is here.
 pub(super) fn talk(state: &mut State, proposal: &ProposalId, at: u32, talk: Result<Arc<Talk>, String>) {
-    if let Some(open) = state.curate.open.as_mut().filter(|open| open.standing().id == *proposal) {
+    if let Some(open) = state
+        .curate
+        .open
+        .as_mut()
+        .filter(|open| open.standing().id == *proposal)
+    {
         open.take_talk(at, talk);
     }
 }
