@@ -21,6 +21,7 @@ use super::pictures::{Graphics, Ready};
 use super::rules::Rules;
 use super::take_over::Edited;
 use super::theme::Theme;
+use super::trainings::Training;
 use super::widgets::diff::Side;
 use super::widgets::syntax::Spans;
 use crate::analysis::Heat;
@@ -420,8 +421,10 @@ pub(crate) enum SearchNews {
 /// News of Lab, and of the optimization that this process works on.
 #[derive(Debug, Clone)]
 pub(crate) enum LabNews {
-    /// Everything it shows.
+    /// Everything it shows but trainings.
     Loaded(Box<LabData>),
+    /// All trainings.
+    Trainings(Vec<Training>),
     /// The optimization has a name.
     Began(String),
     /// What it does, and how far that is; 0 of 0 when unknown.

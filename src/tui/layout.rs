@@ -150,7 +150,8 @@ pub(crate) fn lab(size: (u16, u16), focus: LabPane) -> LabLayout {
         return Panes::tabbed(Rect::default(), body, focus);
     }
     let left = body.width / 2;
-    let (upper, lower) = (body.height * 58 / 100, body.height * 40 / 100);
+    let upper = body.height * 58 / 100;
+    let (chart, gates) = (body.height * 27 / 100, body.height * 32 / 100);
     let part = |x: u16, width: u16, y: u16, height: u16| Rect::new(body.x + x, body.y + y, width, height);
     Panes {
         banner: Rect::default(),
@@ -158,10 +159,11 @@ pub(crate) fn lab(size: (u16, u16), focus: LabPane) -> LabLayout {
         panes: vec![
             (LabPane::Lineage, part(0, left, 0, upper)),
             (LabPane::Optimizations, part(0, left, upper, body.height - upper)),
-            (LabPane::Chart, part(left, body.width - left, 0, lower)),
+            (LabPane::Chart, part(left, body.width - left, 0, chart)),
+            (LabPane::Gates, part(left, body.width - left, chart, gates)),
             (
-                LabPane::Gates,
-                part(left, body.width - left, lower, body.height - lower),
+                LabPane::Trainings,
+                part(left, body.width - left, chart + gates, body.height - chart - gates),
             ),
         ],
     }

@@ -59,6 +59,7 @@ mod testing;
 mod tests;
 mod theme;
 mod track;
+mod trainings;
 mod update;
 mod view;
 mod watch;

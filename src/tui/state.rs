@@ -303,8 +303,9 @@ impl State {
 
     /// Whether the open proposal's result can become the head.
     pub(crate) fn can_promote(&self) -> bool {
-        self.proposal()
-            .is_some_and(|standing| matches!(standing.state, Standings::Checked | Standings::Gated))
+        self.proposal().is_some_and(|standing| {
+            standing.kind == "revision" && matches!(standing.state, Standings::Checked | Standings::Gated)
+        })
     }
 
     /// Whether the open proposal can be discarded.

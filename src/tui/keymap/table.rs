@@ -60,7 +60,7 @@ pub(crate) static TABLE: &[Binding] = &[
     key(P::Global, &[":", "C-p"], A::Palette, "command", "Run a command by name; `:120` goes to step 120", 8),
     key(P::Global, &["1", "F1"], A::Show(Screen::Runs), "runs", "All runs", 0),
     key_if(State::has_watch, P::Global, &["2", "F2"], A::Show(Screen::Watch), "watch", "The run that is open", 0),
-    key(P::Global, &["5", "F5"], A::Show(Screen::Lab), "lab", "Scaffolds and their versions, gates, optimizations", 0),
+    key(P::Global, &["5", "F5"], A::Show(Screen::Lab), "lab", "Scaffolds and their versions, gates, optimizations, trainings", 0),
     key(P::Global, &["3", "F3"], A::Show(Screen::Review), "review", "Proposals that wait for you, and what became of the others", 0),
     key(P::Global, &["4", "F4"], A::Show(Screen::Curate), "curate", "Data selections: what a memory specialist is trained on", 0),
     key(P::Global, &["Esc"], A::Back, "back", "Back", 0),
@@ -113,7 +113,7 @@ pub(crate) static TABLE: &[Binding] = &[
     key(P::Form, &["Esc"], A::Cancel, "close", "Close; what was written is kept", 2),
 
     // lab
-    key(P::Lab, &["Enter"], A::Open, "open", "From a number to its run, or to its proposal", 2),
+    key(P::Lab, &["Enter"], A::Open, "open", "From a number to its run, or to its proposal; of a training its loss, or what it is trained with", 2),
     key(P::Lab, &["Up", "k"], A::Up, "move", "The one above", 3),
     key(P::Lab, &["Down", "j"], A::Down, "move", "The one below", 3),
     key(P::Lab, &["PgUp"], A::PageUp, "page", "A page up", 0),

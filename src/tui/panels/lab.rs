@@ -4,11 +4,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::{lab_chart, lab_gates, lab_lineage, lab_optimizations};
+use super::{lab_chart, lab_gates, lab_lineage, lab_optimizations, lab_trainings};
 use crate::tui::lab::LabPane;
 use crate::tui::layout;
 use crate::tui::state::State;
 use crate::tui::theme::Slot;
+use crate::tui::trainings::Stage;
 use crate::tui::view;
 use crate::tui::widgets::{list, text};
 
@@ -43,6 +44,7 @@ pub(crate) fn draw(state: &State, area: Rect, buf: &mut Buffer) {
             LabPane::Chart => lab_chart::draw(state, inner, focused, buf),
             LabPane::Gates => lab_gates::draw(state, inner, focused, buf),
             LabPane::Optimizations => lab_optimizations::draw(state, inner, focused, buf),
+            LabPane::Trainings => lab_trainings::draw(state, inner, focused, buf),
         };
         let mut scroll = lab.scroll(*pane);
         scroll.reveal(lab.len(*pane), rows);
@@ -65,6 +67,10 @@ fn aside(state: &State, pane: LabPane) -> Option<String> {
         LabPane::Optimizations => {
             let open = lab.data.optimizations.iter().filter(|one| !one.over).count();
             (open > 0).then(|| format!("{open} not over"))
+        }
+        LabPane::Trainings => {
+            let running = lab.trainings.iter().filter(|one| one.stage == Stage::Running).count();
+            (running > 0).then(|| format!("{running} running"))
         }
     }
 }

@@ -16,6 +16,7 @@ mod lab_chart;
 mod lab_gates;
 mod lab_lineage;
 mod lab_optimizations;
+mod lab_trainings;
 pub(crate) mod memory;
 pub(crate) mod memory_diff;
 pub(crate) mod picker;

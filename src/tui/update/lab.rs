@@ -90,7 +90,7 @@ fn fold(state: &mut State, open: bool) {
                 .position(|line| *line == GateLine::Gate(at));
             state.lab.scrolls[LabPane::Gates as usize].selected = place.unwrap_or(0);
         }
-        LabPane::Chart | LabPane::Optimizations => {}
+        LabPane::Chart | LabPane::Optimizations | LabPane::Trainings => {}
     }
 }
 
@@ -148,6 +148,10 @@ fn open(state: &mut State, parent: bool) -> Vec<Effect> {
             Some(GateLine::Seed(at, pair)) => open_side(state, at, Some(pair.seed), parent),
             None => Vec::new(),
         },
+        LabPane::Trainings => {
+            state.lab.shows_facts = !state.lab.shows_facts;
+            Vec::new()
+        }
         LabPane::Optimizations => {
             let Some(one) = lab.selected_optimization() else {
                 return Vec::new();
@@ -270,6 +274,7 @@ pub(super) fn news(state: &mut State, news: LabNews) -> Vec<Effect> {
     let lab = &mut state.lab;
     match news {
         LabNews::Loaded(data) => lab.take(*data),
+        LabNews::Trainings(trainings) => lab.take_trainings(trainings),
         LabNews::Began(name) => {
             lab.stale = true;
             lab.working.get_or_insert_default().name = Some(name);

@@ -320,6 +320,7 @@ fn commit(state: &mut State, open: &mut OpenReview) {
     let comments = open.standing().comments.len();
     let result = match accepted + edited {
         0 => "Nothing of it is taken: there will be nothing to evaluate.",
+        _ if open.standing().kind == "recipe" => "What comes out is checked; nothing is trained by this.",
         _ => "What comes out is checked, and then it waits for its gate; nothing is applied by this.",
     };
     let seal = Seal {

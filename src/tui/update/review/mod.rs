@@ -251,6 +251,9 @@ fn changed(now: Standing, open: &OpenReview) -> Option<(Mood, String)> {
             format!("{id} is open again: its decisions are not committed"),
         ),
         Standing::Decided => (Mood::Good, format!("{id} is decided; the result is being checked")),
+        Standing::Checked if open.standing().kind == "recipe" => {
+            (Mood::Good, format!("{id} passed its check: it can be trained by"))
+        }
         Standing::Checked => (Mood::Good, format!("{id} passed its check and waits for its gate")),
         Standing::CheckFailed => (
             Mood::Bad,
