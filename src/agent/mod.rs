@@ -25,7 +25,7 @@ mod worker;
 
 pub use controls::{ControlState, Controls};
 pub use error::AgentError;
-pub use models::{open_model, spec_of};
+pub use models::{Models, open_model, open_models, open_specialist, spec_of};
 pub use rehearse::{REHEARSAL_STEPS, rehearse};
 pub use resume::resume;
 pub use run::{OpenWorld, RunHandle, RunPlan, RunReport, memory_folder, start, start_in};

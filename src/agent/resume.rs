@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::episode::Start;
 use super::error::AgentError;
+use super::models::Models;
 use super::replay::{ReplayError, replay};
 use super::run::{OpenWorld, Parts, RunHandle, launch, memory_folder};
 use super::worker::{Job, place};
@@ -21,13 +22,17 @@ use crate::types::{EpisodeNo, EpisodeState, EpisodeSummary, MemoryFiles, RunMeta
 /// # Errors
 /// When the run is finished, damaged or being written; when the world of this program does not
 /// answer the recorded actions as it did.
-pub fn resume(path: &Path, model: Arc<dyn ChatModel>) -> Result<RunHandle, AgentError> {
+pub fn resume(
+    path: &Path,
+    model: Arc<dyn ChatModel>,
+    specialist: Option<Arc<dyn ChatModel>>,
+) -> Result<RunHandle, AgentError> {
     let name = Reader::open(path)?.meta().world.name.clone();
-    resume_in(path, model, Arc::new(move || env::open(&name)))
+    resume_in(path, (model, specialist), Arc::new(move || env::open(&name)))
 }
 
 /// As [`resume`], with worlds that the caller makes.
-fn resume_in(path: &Path, model: Arc<dyn ChatModel>, open_world: OpenWorld) -> Result<RunHandle, AgentError> {
+fn resume_in(path: &Path, models: Models, open_world: OpenWorld) -> Result<RunHandle, AgentError> {
     let reader = Reader::open(path)?;
     let meta = reader.meta().clone();
     let episodes = reader.episodes()?;
@@ -54,7 +59,8 @@ fn resume_in(path: &Path, model: Arc<dyn ChatModel>, open_world: OpenWorld) -> R
     })?;
     let parts = Parts {
         scaffold,
-        model,
+        model: models.0,
+        specialist: models.1,
         writer: Writer::reopen(path)?,
         memory_root,
         first: None,

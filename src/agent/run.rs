@@ -28,8 +28,10 @@ pub struct RunPlan {
     pub world: String,
     /// Prompts, budgets, memory files.
     pub scaffold: Scaffold,
-    /// Who plays.
+    /// Who plays; the gameplay model when there is a specialist.
     pub model: Arc<dyn ChatModel>,
+    /// The memory specialist, which answers LOG and consults memory in PLAN; `None` for one model.
+    pub specialist: Option<Arc<dyn ChatModel>>,
     /// One episode a seed.
     pub seeds: Vec<u64>,
     /// Agent steps an episode may take.
@@ -166,6 +168,7 @@ pub fn start_in(plan: RunPlan, open_world: OpenWorld) -> Result<RunHandle, Agent
     let parts = Parts {
         scaffold: plan.scaffold,
         model: plan.model,
+        specialist: plan.specialist,
         writer,
         memory_root,
         first: Some(started),
@@ -177,6 +180,7 @@ pub fn start_in(plan: RunPlan, open_world: OpenWorld) -> Result<RunHandle, Agent
 pub(super) struct Parts {
     pub(super) scaffold: Scaffold,
     pub(super) model: Arc<dyn ChatModel>,
+    pub(super) specialist: Option<Arc<dyn ChatModel>>,
     pub(super) writer: Writer,
     pub(super) memory_root: PathBuf,
     /// An event that is committed and not shown yet.
@@ -280,6 +284,7 @@ fn meta(plan: &RunPlan, world: crate::types::WorldSpec) -> RunMeta {
         max_steps: plan.max_steps,
         scaffold: plan.scaffold.reference(),
         model: plan.model.describe(),
+        specialist: plan.specialist.as_ref().map(|specialist| specialist.describe()),
         sampling: plan.sampling_used(),
         workers: plan.workers,
         exact: plan.exact,

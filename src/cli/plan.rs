@@ -22,6 +22,11 @@ pub(super) struct PlanArgs {
     /// [default: run.model, scripted]
     #[arg(long)]
     pub(super) model: Option<String>,
+    /// The memory specialist, which answers LOG and consults memory in PLAN while the model commits the action: a LoRA
+    /// adapter of the local model (FILE.gguf, or its name in the workspace), or a whole model as for --model
+    /// [default: run.specialist, none]
+    #[arg(long, value_name = "SPEC")]
+    pub(super) specialist: Option<String>,
     /// Seeds, one episode each: 42, or 42..45 (four of them), or 1,2,9 [default: run.seeds, 42]
     #[arg(long)]
     pub(super) seeds: Option<Seeds>,
@@ -99,8 +104,12 @@ impl PlanArgs {
         if out.exists() {
             return Err(agent::AgentError::Exists(out).into());
         }
+        let model = self.model.as_ref().unwrap_or(&run.model);
+        let specialist = self.specialist.as_ref().or(run.specialist.as_ref());
+        let (model, specialist) = agent::open_models(model, specialist.map(String::as_str), env, &options)?;
         Ok(RunPlan {
-            model: agent::open_model(self.model.as_ref().unwrap_or(&run.model), env, &options)?,
+            model,
+            specialist,
             world: env.clone(),
             scaffold,
             seeds,

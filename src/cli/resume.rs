@@ -49,5 +49,5 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let model = agent::open_model(&spec, &meta.world.name, &options).with_context(|| {
         format!("the run's model `{spec}` cannot be opened; where it lies now can be given with --model")
     })?;
-    follow(agent::resume(&args.run, model)?, args.json)
+    follow(agent::resume(&args.run, model, None)?, args.json)
 }

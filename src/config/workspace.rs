@@ -72,6 +72,11 @@ impl Workspace {
         self.root.join("models")
     }
 
+    /// Where LoRA adapters live.
+    pub fn adapters_dir(&self) -> PathBuf {
+        self.root.join("adapters")
+    }
+
     /// Where deleted runs lie until the session ends.
     pub fn trash_dir(&self) -> PathBuf {
         self.root.join("trash")

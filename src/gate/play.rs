@@ -253,7 +253,7 @@ impl Follower<'_> {
             }
         }
         let handle = if there {
-            match agent::resume(&plan.out, plan.model.clone()) {
+            match agent::resume(&plan.out, plan.model.clone(), plan.specialist.clone()) {
                 // All its episodes are over, only the run was not closed.
                 Err(AgentError::Finished(_)) => return Ok(()),
                 other => other?,

@@ -200,6 +200,7 @@ pub(super) fn start(workspace: &Workspace, settings: &Settings, request: &StartR
         out: fresh_name(workspace, &scaffold.manifest().name),
         scaffold,
         model,
+        specialist: None,
         seeds: seeds.0,
         max_steps: request.max_steps,
         workers: request.workers,
@@ -246,7 +247,7 @@ pub(super) fn resume(workspace: &Workspace, settings: &Settings, path: &Path) ->
         agent::open_model(&spec, &meta.world.name, &options)?,
         settings.scripted.step_ms,
     );
-    Ok((agent::resume(path, model)?, pace))
+    Ok((agent::resume(path, model, None)?, pace))
 }
 
 /// Puts a run into the trash. One whose file is gone already is only taken off the list.

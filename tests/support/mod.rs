@@ -112,6 +112,7 @@ pub(crate) fn plan(out: &Path, model: Arc<dyn ChatModel>) -> RunPlan {
         world: "crafter".into(),
         scaffold: scaffold(),
         model,
+        specialist: None,
         seeds: vec![42],
         max_steps: 20,
         workers: 1,

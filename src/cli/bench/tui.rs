@@ -65,6 +65,7 @@ fn played(folder: &Path) -> anyhow::Result<PathBuf> {
         world: "crafter".to_owned(),
         scaffold: Scaffold::named("crafter-v0", &workspace)?,
         model: agent::open_model("scripted", "crafter", &ModelOptions::in_workspace(&workspace))?,
+        specialist: None,
         seeds: vec![42],
         max_steps: 300,
         workers: 1,
