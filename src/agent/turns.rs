@@ -350,6 +350,7 @@ impl Episode<'_> {
             role: Role::Agent,
             model: self.shared.model_name.clone(),
             prompt: answer.prompt,
+            spans: answer.spans,
             response: answer.text,
             tool_results,
             prompt_tokens: answer.prompt_tokens,

@@ -82,6 +82,11 @@ impl Workspace {
         self.root.join("trash")
     }
 
+    /// Where certified training sets are kept.
+    pub fn datasets_dir(&self) -> PathBuf {
+        self.root.join("datasets")
+    }
+
     /// The registry of runs, proposals and decisions.
     pub fn database(&self) -> PathBuf {
         self.root.join("workspace.db")

@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use super::chat::{ChatAnswer, ChatModel, ChatProgress, ChatRequest, LlmError};
 use super::decoding::stream::TextStream;
-use super::decoding::template::{ChatTemplate, SpecialTexts, prompt_text};
+use super::decoding::template::{ChatTemplate, Rendered, SpecialTexts, prompt_text};
 use crate::jobs::Cancel;
 use crate::types::{ModelRef, Phase, StopReason};
 
@@ -174,9 +174,9 @@ impl ChatModel for RecordedModel {
         if cancel.is_cancelled() {
             return Err(LlmError::Cancelled);
         }
-        let pieces = self
+        let Rendered { pieces, spans } = self
             .template
-            .render(&request.messages)
+            .render_chat(&request.messages)
             .map_err(|error| LlmError::Backend {
                 backend: BACKEND,
                 message: format!("the messages cannot be rendered: {error}"),
@@ -210,6 +210,7 @@ impl ChatModel for RecordedModel {
         let text = stream.into_text();
         Ok(ChatAnswer {
             prompt,
+            spans,
             prompt_tokens,
             cached_tokens: 0,
             completion_tokens: words(&text),

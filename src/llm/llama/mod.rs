@@ -30,7 +30,7 @@ use self::prompt::Tokenizer;
 use super::ModelOptions;
 use super::chat::{ChatAnswer, ChatModel, ChatProgress, ChatRequest, LlmError};
 use super::decoding::gbnf;
-use super::decoding::template::{ChatTemplate, prompt_text};
+use super::decoding::template::{ChatTemplate, Rendered, prompt_text};
 use crate::jobs::Cancel;
 use crate::types::ModelRef;
 
@@ -126,9 +126,9 @@ impl ChatModel for LlamaModel {
                 retryable: false,
             })?;
         }
-        let pieces = self
+        let Rendered { pieces, spans } = self
             .template
-            .render(&request.messages)
+            .render_chat(&request.messages)
             .map_err(|error| LlmError::Backend {
                 backend: backend::NAME,
                 message: format!("the model's chat template refuses these messages: {error}"),
@@ -161,6 +161,7 @@ impl ChatModel for LlamaModel {
         let finished = self.follow(job, &replies, cancel, sink)?;
         Ok(ChatAnswer {
             prompt: prompt_text(&pieces),
+            spans,
             text: finished.text,
             prompt_tokens,
             cached_tokens: finished.cached,

@@ -2,7 +2,10 @@
 //!
 //! Owns the choice and its reasons. Nothing is trained on without a decision in [`crate::review`].
 
+mod alike;
 pub mod rules;
+
+pub use alike::{SIMILARITY, Sketch, alike};
 
 /// What a selector says of a candidate.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
