@@ -3,6 +3,7 @@
 //! Owns prompting a model and counting what that cost. Must not know about agents, worlds or
 //! memory: a request is messages in, text out.
 
+pub mod adapter;
 pub mod anthropic;
 pub mod catalog;
 mod chat;
