@@ -16,7 +16,12 @@ fn items(count: u32) -> Vec<Item> {
             ops: vec!["APPEND".to_owned()],
             digest: Digest::of(n.to_string()),
             selected: n % 2 == 0,
-            ..Item::default()
+            run: 0,
+            score: 0.0,
+            reason: String::new(),
+            note: String::new(),
+            alike: None,
+            facts: Facts::default(),
         })
         .collect()
 }

@@ -20,6 +20,7 @@ use super::pictures::{Wanted, encode};
 use super::playing::{Played, Playing};
 use super::proposals;
 use super::theme::Themes;
+use super::trainings::Follower;
 use crate::agent::RunHandle;
 use crate::analysis::Analyst;
 use crate::config::{Settings, Workspace};
@@ -54,6 +55,7 @@ pub(super) struct Edge {
     pull: Cancel,
     /// The optimization under way.
     optimization: Cancel,
+    trainings: Option<Follower>,
 }
 
 /// What only the program's loop can do.
@@ -110,6 +112,7 @@ impl Edge {
             lookout: None,
             pull: Cancel::new(),
             optimization: Cancel::new(),
+            trainings: None,
         })
     }
 
@@ -210,6 +213,7 @@ impl Edge {
                 let _ = self.proposals.send(ask);
             }
             Effect::Colour(request) => self.colour(request),
+            Effect::Talk(_) | Effect::Select(_) | Effect::StopSelecting => {}
             Effect::Start(request) => self.start(request),
             Effect::Resume(path) => {
                 let (workspace, settings) = (self.workspace.clone(), self.settings.clone());
@@ -287,7 +291,13 @@ impl Edge {
     fn lab(&mut self, ask: LabAsk) {
         let (workspace, settings) = (self.workspace.clone(), self.settings.clone());
         let job = match ask {
-            LabAsk::Load => return jobs::spawn(&self.events, move |_| laboratory::load(&workspace)),
+            LabAsk::Load => {
+                // They are followed from the first look at Lab on.
+                if self.trainings.is_none() {
+                    self.trainings = Follower::start(&workspace, self.events.clone());
+                }
+                return jobs::spawn(&self.events, move |_| laboratory::load(&workspace));
+            }
             LabAsk::Stop => return self.optimization.cancel(),
             LabAsk::Start(request) => optimizing::Job::Start(request),
             LabAsk::Resume(name) => optimizing::Job::Resume(name),
@@ -366,6 +376,7 @@ impl Edge {
         self.filter.cancel();
         self.analysis.cancel();
         self.lookout = None;
+        self.trainings = None;
         self.pull.cancel();
         self.optimization.cancel();
         self.adopt();

@@ -298,7 +298,7 @@ pub(super) fn backends(
     };
     let trainer: Box<dyn TrainBackend> = match setup.backend.as_str() {
         "llamafactory" => Box::new(LlamaFactory::new(hf_model)),
-        _ => Box::new(ChildTrainer::new(std::env::current_exe()?)),
+        _ => Box::new(ChildTrainer::new()?),
     };
     let author: Box<dyn Author> = match setup.meta.as_str() {
         "rules" => Box::new(RulesAuthor),

@@ -37,14 +37,15 @@ impl Selector {
         &mut self,
         harvest: &Harvest,
         data: &DataPart,
+        gate_seeds: &[u64],
         folder: &Path,
         name: &str,
         cancel: &Cancel,
         says: &mut dyn FnMut(&str),
     ) -> Result<Vec<Choice>, TuneError> {
-        let _ = (folder, name, says);
+        let _ = (folder, name, cancel, says);
         match data.selector.as_str() {
-            "rules" => rules::select(harvest, &data.rules, cancel),
+            "rules" => Ok(rules::select(harvest, &data.rules, gate_seeds)),
             other => Err(TuneError::data(
                 format!("nobody selects who is called `{other}`"),
                 "give `rules`",
