@@ -73,6 +73,7 @@ impl Model {
         self.weights.embedding.device()
     }
 
+    #[cfg(test)]
     pub(super) fn dtype(&self) -> DType {
         self.weights.embedding.dtype()
     }

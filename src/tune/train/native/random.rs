@@ -5,6 +5,7 @@
 pub(super) struct Random(u64);
 
 impl Random {
+    #[cfg(test)]
     pub(super) fn new(seed: u64) -> Self {
         Self(seed)
     }

@@ -7,7 +7,7 @@ use candle_core::quantized::gguf_file::{self, Content, Value};
 use candle_core::quantized::{GgmlDType, QTensor};
 use candle_core::{DType, Device};
 
-use super::super::export;
+use super::super::export::export;
 use super::super::random::Random;
 use super::super::tiny;
 use super::{adapter, load};

@@ -269,3 +269,24 @@ fn a_loss_that_is_no_number_ends_it() {
     let log = std::fs::read_to_string(job.folder.join(folder::LOG)).unwrap();
     assert!(log.lines().last().unwrap().contains("learning rate"), "{log}");
 }
+
+#[test]
+fn the_small_model_learns_a_few_answers() {
+    let Some(base) = std::env::var_os("AUTOMEM_TEST_MODEL").map(PathBuf::from) else {
+        eprintln!("skipped: AUTOMEM_TEST_MODEL names no model");
+        return;
+    };
+    let home = tempfile::tempdir().unwrap();
+    let mut job = job(home.path(), "small");
+    job.base = base;
+    job.data = set(home.path(), 4);
+    job.held_out = 0.0;
+    job.config.epochs = 5;
+    job.config.accumulation = 4;
+    job.config.learning_rate = 5e-3;
+    job.config.targets = crate::tune::recipe::Targets::Attn;
+    let (result, news) = train(&job, None);
+    let losses = losses(&news);
+    result.unwrap();
+    assert!(losses[4].1 < losses[0].1 * 0.5, "{losses:?}");
+}
