@@ -202,6 +202,7 @@ pub(crate) enum Action {
     Walk(Side),
     EditMemory,
     Tell,
+    Specialist,
     Search,
     Insight,
     HitBy(i32),

@@ -46,6 +46,7 @@ mod review;
 mod rules;
 mod runs;
 mod screenshot;
+mod specialist;
 mod start;
 mod state;
 mod stream;
