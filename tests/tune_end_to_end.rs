@@ -158,7 +158,10 @@ fn until(out: &Path, word: &str, kind: &str) -> Value {
     loop {
         let text = std::fs::read_to_string(out).unwrap_or_default();
         let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        if let Some(found) = lines.into_iter().find(|line| line["news"] == word && line["kind"] == kind) {
+        if let Some(found) = lines
+            .into_iter()
+            .find(|line| line["news"] == word && line["kind"] == kind)
+        {
             return found;
         }
         assert!(begin.elapsed() < Duration::from_secs(120), "no `{word}` came: {text}");
@@ -185,7 +188,10 @@ fn it_waits_for_a_person_is_killed_and_goes_on() {
 
     // The recipe is a proposal like any other: shown, accepted, checked.
     let shown = run_ok(home, &["proposals", "show", &recipe]);
-    assert!(shown.contains("recipe.toml") && shown.contains("learning_rate"), "{shown}");
+    assert!(
+        shown.contains("recipe.toml") && shown.contains("learning_rate"),
+        "{shown}"
+    );
     run_ok(home, &["proposals", "decide", &recipe, "--all", "--accept"]);
 
     let second = home.join("second.jsonl");
@@ -196,7 +202,10 @@ fn it_waits_for_a_person_is_killed_and_goes_on() {
     run_ok(home, &["proposals", "discard", &selection, "these are no good"]);
     assert!(child.wait().unwrap().success());
     let text = std::fs::read_to_string(&second).unwrap();
-    assert!(text.contains("these are no good") && text.contains("\"news\":\"over\""), "{text}");
+    assert!(
+        text.contains("these are no good") && text.contains("\"news\":\"over\""),
+        "{text}"
+    );
     assert!(!workspace(home).adapters_dir().exists());
     // Traces were played once; a second process went on with them.
     assert!(!text.contains("\"news\":\"tracing\""), "{text}");
@@ -238,7 +247,10 @@ fn what_makes_no_sense_is_told_before_anything_is_played() {
     let home = room.path();
     let fails = |more: &[&str], code: i32| run_fails(home, &args(&model, more), code);
     let error = run_fails(home, &["tune", "--model", "scripted", "--scaffold", "crafter-tiny"], 2);
-    assert!(error.contains("GGUF") && error.contains("automem model list"), "{error}");
+    assert!(
+        error.contains("GGUF") && error.contains("automem model list"),
+        "{error}"
+    );
     assert!(fails(&["--episodes", "0"], 2).contains("--episodes"));
     assert!(fails(&["--held-out", "0.9"], 2).contains("--held-out"));
     assert!(fails(&["--line", "../evil"], 2).contains("../evil"));

@@ -104,7 +104,10 @@ fn items_are_kept_with_the_proposal_and_counted() {
     assert_eq!(room.desk.items(&dossier).unwrap(), room.items);
     let selection = dossier.selection().unwrap();
     assert_eq!((selection.count, selection.selected), (10, 5));
-    assert_eq!((dossier.standing.kind, dossier.standing.state), ("selection", State::Pending));
+    assert_eq!(
+        (dossier.standing.kind, dossier.standing.state),
+        ("selection", State::Pending)
+    );
     assert!(dossier.revision().is_err() && dossier.files().is_none());
 }
 
@@ -161,7 +164,10 @@ fn a_commitment_leads_to_a_set_that_is_used() {
     room.desk.commit(&room.id, seen, "ann").unwrap();
     let standing = room.standing();
     let result = items_digest([&room.items[0], &room.items[2]]);
-    assert_eq!((standing.state, standing.result, standing.extent), (State::Decided, Some(result), Some(Extent::Part)));
+    assert_eq!(
+        (standing.state, standing.result, standing.extent),
+        (State::Decided, Some(result), Some(Extent::Part))
+    );
     assert!(room.judge(judgement([1], None)).is_err());
     let certified = |result| What::Certified {
         result,
@@ -169,10 +175,19 @@ fn a_commitment_leads_to_a_set_that_is_used() {
         digest: Digest::of("d"),
         examples: 2,
     };
-    let used = What::Used { by: "a.gguf".to_owned() };
+    let used = What::Used {
+        by: "a.gguf".to_owned(),
+    };
     let (id, seen) = (room.id.clone(), standing.seq);
-    assert!(room.desk.append(&id, seen, "tune", used.clone()).is_err(), "not certified yet");
-    assert!(room.desk.append(&id, seen, "tune", certified(Digest::of("other"))).is_err());
+    assert!(
+        room.desk.append(&id, seen, "tune", used.clone()).is_err(),
+        "not certified yet"
+    );
+    assert!(
+        room.desk
+            .append(&id, seen, "tune", certified(Digest::of("other")))
+            .is_err()
+    );
     let seen = room.desk.append(&id, seen, "tune", certified(result)).unwrap().seq;
     assert_eq!(room.standing().state, State::Certified);
     room.desk.append(&id, seen, "tune", used).unwrap();

@@ -48,6 +48,7 @@ mod review;
 mod rules;
 mod runs;
 mod screenshot;
+mod specialist;
 mod start;
 mod state;
 mod stream;

@@ -297,7 +297,10 @@ pub(super) fn backends(
         context: setup.context,
     };
     let trainer: Box<dyn TrainBackend> = match setup.backend.as_str() {
-        "llamafactory" => Box::new(LlamaFactory::new(hf_model)),
+        "llamafactory" => Box::new(LlamaFactory {
+            hf_model: hf_model.unwrap_or_default(),
+            ..LlamaFactory::default()
+        }),
         _ => Box::new(ChildTrainer::new()?),
     };
     let author: Box<dyn Author> = match setup.meta.as_str() {

@@ -287,6 +287,7 @@ mod tests {
                 String::new()
             },
             alike,
+            facts: crate::review::Facts::default(),
         }
     }
 

@@ -252,6 +252,7 @@ mod tests {
             reason: "read twice\u{1b}[2J".into(),
             note: note.into(),
             alike: None,
+            facts: crate::review::Facts::default(),
         }
     }
 

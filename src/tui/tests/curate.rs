@@ -47,6 +47,7 @@ pub(super) fn items(count: u32) -> Vec<Item> {
             },
             note: format!("read at step {}, reward +1 after it", n + 9),
             alike: (n % 5 == 0).then_some(n / 10),
+            facts: crate::review::Facts::default(),
         }
     };
     (0..count).map(one).collect()
