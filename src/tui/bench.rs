@@ -302,7 +302,7 @@ fn item(n: u32) -> Item {
         reason: "read 2 times, advantage +0.12".to_owned(),
         note: format!("read at step {}, reward +1 after it", n % 1000 + 9),
         alike: n.is_multiple_of(7).then_some(n / 14),
-            facts: crate::review::Facts::default(),
+        facts: crate::review::Facts::default(),
     }
 }
 

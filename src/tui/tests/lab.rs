@@ -92,7 +92,12 @@ fn data() -> LabData {
         },
         proposals: vec![
             suggested("p3", "Prune the survival log", Standing::Pending, &[]),
-            suggested("p2", "Write less in LOG", Standing::Discarded, &[0.31, 0.30, 0.27, 0.41]),
+            suggested(
+                "p2",
+                "Write less in LOG",
+                Standing::Discarded,
+                &[0.31, 0.30, 0.27, 0.41],
+            ),
             promoted,
         ],
         ledger: vec![GateRow {
