@@ -9,6 +9,7 @@ mod crafter;
 mod llama;
 mod scaffold;
 mod store;
+mod train;
 mod tui;
 
 use std::process::ExitCode;
@@ -46,6 +47,8 @@ benches! {
     Scaffold => scaffold,
     /// The run file: size, opening, any step, any file, memory needed
     Store => store,
+    /// Training a LoRA adapter: tokens a second and memory
+    Train => train,
     /// The screen: a frame, the first frame, no drawing when nothing changed
     Tui => tui,
 }

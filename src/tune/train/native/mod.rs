@@ -16,6 +16,7 @@
 //! | `estimate` | memory before it is taken |
 //! | `checkpoint` | a training that can be gone on with |
 //! | `export` | the adapter's file |
+//! | `measure` | how fast this machine trains |
 //! | `run` | one training from a job to an adapter |
 
 mod arch;
@@ -26,6 +27,7 @@ mod estimate;
 mod export;
 mod layer;
 mod lora;
+mod measure;
 mod model;
 mod ops;
 mod optim;
@@ -40,6 +42,8 @@ mod tiny;
 mod weights;
 
 use std::time::Duration;
+
+pub use measure::Workbench;
 
 use super::folder::Folder;
 use super::{TrainBackend, TrainError, TrainJob, TrainNews, Trained};

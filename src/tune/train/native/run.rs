@@ -30,14 +30,14 @@ use crate::types::Digest;
 pub(super) type Tell<'a> = dyn FnMut(TrainNews) -> Result<(), TrainError> + 'a;
 
 /// What is wrong inside of the arithmetic, for people.
-fn arithmetic(error: candle_core::Error) -> TrainError {
+pub(super) fn arithmetic(error: candle_core::Error) -> TrainError {
     TrainError::Program(format!(
         "the trainer's arithmetic failed: {error}. If memory ran out, lower the cutoff or the rank; what was saved is kept"
     ))
 }
 
 /// The device with its name: the first GPU where this build knows one.
-fn device() -> Result<(Device, String), TrainError> {
+pub(super) fn device() -> Result<(Device, String), TrainError> {
     let opened = if candle_core::utils::cuda_is_available() {
         Device::new_cuda(0).map(|device| (device, "cuda:0"))
     } else if candle_core::utils::metal_is_available() {
