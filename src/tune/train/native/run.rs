@@ -96,6 +96,17 @@ pub(super) fn run(
     }
 }
 
+/// Whether the adapter may be written there: over nothing, or over an adapter.
+fn check_out(out: &Path) -> Result<(), TrainError> {
+    if out.symlink_metadata().is_ok() && adapter::inspect(out).is_err() {
+        return Err(TrainError::Unfit {
+            what: format!("{}: something that is no adapter is there already", out.display()),
+            hint: "let the adapter go elsewhere (--out)".to_owned(),
+        });
+    }
+    Ok(())
+}
+
 fn digest_of(path: &Path) -> Result<Digest, TrainError> {
     std::fs::File::open(path)
         .and_then(|mut file| Digest::of_stream(&mut file))
@@ -126,6 +137,7 @@ impl<'a> Run<'a> {
                 hint: "hold out 0 to 0.5".to_owned(),
             });
         }
+        check_out(&job.out)?;
         let header = Header::open(&job.base)?;
         let arch = Arch::read(&job.base, &header)?;
         let (examples, data_digest) = data::read(&job.data)?;
