@@ -8,6 +8,7 @@ mod calls;
 mod controls;
 mod episode;
 mod error;
+mod handoff;
 mod hooks;
 mod models;
 pub mod phases;
@@ -25,8 +26,8 @@ mod worker;
 
 pub use controls::{ControlState, Controls};
 pub use error::AgentError;
-pub use models::{Models, open_model, open_models, open_specialist, spec_of};
+pub use models::{Models, NO_SPECIALIST, open_model, open_models, open_specialist, spec_of, wanted};
 pub use rehearse::{REHEARSAL_STEPS, rehearse};
-pub use resume::resume;
+pub use resume::{open_recorded_specialist, resume};
 pub use run::{OpenWorld, RunHandle, RunPlan, RunReport, memory_folder, start, start_in};
 pub use verify::{Difference, VerifyProgress, VerifyReport, verify, verify_in};

@@ -16,7 +16,7 @@ use crate::protocol::{DONE, print_action, print_op};
 use crate::scaffold::hooks::{HOOKS, place_in_script};
 use crate::scaffold::{Entry, ProblemAt, Scaffold};
 use crate::store::Reader;
-use crate::types::{Body, EndReason, ModelRef, Phase, Sampling, StopReason};
+use crate::types::{Body, EndReason, ModelRef, Phase, Sampling, SpannedText, StopReason};
 
 /// Steps of a rehearsal.
 pub const REHEARSAL_STEPS: u32 = 20;
@@ -208,12 +208,13 @@ impl ChatModel for Actor {
     }
 
     fn chat(&self, request: &ChatRequest, _: &Cancel, _: &mut dyn FnMut(ChatProgress)) -> Result<ChatAnswer, LlmError> {
+        let mut prompt = SpannedText::default();
+        for message in &request.messages {
+            prompt.message(message.role, &message.content);
+        }
         Ok(ChatAnswer {
-            prompt: request
-                .messages
-                .iter()
-                .map(|message| message.content.as_str())
-                .collect(),
+            prompt: prompt.text,
+            spans: prompt.spans,
             text: self.answer(request.slot.phase),
             prompt_tokens: 0,
             cached_tokens: 0,

@@ -89,6 +89,7 @@ impl Tale {
                 role: Role::Agent,
                 model: "test".into(),
                 prompt: prompt.into(),
+                spans: Vec::new(),
                 response: response.into(),
                 tool_results: String::new(),
                 prompt_tokens: 100,

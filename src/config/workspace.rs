@@ -77,9 +77,14 @@ impl Workspace {
         self.root.join("adapters")
     }
 
-    /// Where trainings are worked on, one folder each.
+    /// Where trainings keep their logs and checkpoints, one folder each.
     pub fn trainings_dir(&self) -> PathBuf {
         self.root.join("trainings")
+    }
+
+    /// Where certified training sets live.
+    pub fn datasets_dir(&self) -> PathBuf {
+        self.root.join("datasets")
     }
 
     /// Where deleted runs lie until the session ends.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::jobs::Cancel;
-use crate::types::{EpisodeNo, Message, ModelRef, Phase, Role, Sampling, StopReason};
+use crate::types::{EpisodeNo, Message, ModelRef, Phase, Role, Sampling, Span, StopReason};
 
 /// Something that answers chats. Shared by all episodes of a run; calls block, several may run at
 /// once from different threads.
@@ -100,6 +100,8 @@ pub enum ChatProgress {
 pub struct ChatAnswer {
     /// The exact text the model saw.
     pub prompt: String,
+    /// Where the messages stand in it, in order.
+    pub spans: Vec<Span>,
     /// The exact text it answered.
     pub text: String,
     /// Tokens of the prompt.

@@ -102,6 +102,7 @@ pub(super) fn turn(phase: Phase, prompt: &str, response: &str) -> Turn {
         role: Role::Agent,
         model: "scripted".into(),
         prompt: prompt.into(),
+        spans: Vec::new(),
         response: response.into(),
         tool_results: "1 hit".into(),
         prompt_tokens: 100,

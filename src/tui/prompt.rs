@@ -305,6 +305,7 @@ mod tests {
     fn turn(prompt: &str, results: &str) -> Turn {
         Turn {
             prompt: prompt.to_owned(),
+            spans: Vec::new(),
             tool_results: results.to_owned(),
             ..testing::turn(Phase::Plan, 3, "")
         }

@@ -94,6 +94,7 @@ pub(crate) fn turn(phase: Phase, step: u32, response: &str) -> Turn {
         prompt: format!(
             "<|im_start|>system\nYou play Crafter and keep notes.<|im_end|>\n<|im_start|>user\nStep {step}. You see:\n- grass 1 step to your west\nWrite what you want to remember.<|im_end|>\n<|im_start|>assistant\n"
         ),
+        spans: Vec::new(),
         response: response.to_owned(),
         tool_results: "[APPEND notes/map.txt] ok".into(),
         prompt_tokens: 940,

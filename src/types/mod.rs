@@ -21,5 +21,5 @@ pub use memory::{ApplyError, Author, Edit, MemoryChange, MemoryFiles, MemoryOp, 
 pub use run::{EndReason, EpisodeState, EpisodeSummary, ModelRef, Origin, RunMeta, ScaffoldRef};
 pub use seeds::Seeds;
 pub use step::{LiveTurn, StepOutcome, StepRecord};
-pub use turn::{ChatRole, Message, Phase, Role, Sampling, StopReason, Turn};
+pub use turn::{ChatRole, Message, Phase, Role, Sampling, Span, SpannedText, StopReason, Turn};
 pub use world::{Action, Frame, Rect, TileView, View, WorldSpec};

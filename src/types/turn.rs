@@ -90,6 +90,42 @@ impl Message {
     }
 }
 
+/// Where a message of a chat stands in the prompt that was made of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Span {
+    /// Who speaks.
+    pub role: ChatRole,
+    /// Byte at which the content begins.
+    pub start: u32,
+    /// Byte after its end.
+    pub end: u32,
+}
+
+/// A chat written as one text, and where each message stands in it; for back ends without a template of their own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SpannedText {
+    /// The text.
+    pub text: String,
+    /// One a message, in order.
+    pub spans: Vec<Span>,
+}
+
+impl SpannedText {
+    /// Adds what is no message.
+    pub fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    /// Adds a message's content. Texts beyond four gigabytes have no spans: no prompt is that long.
+    pub fn message(&mut self, role: ChatRole, content: &str) {
+        let start = u32::try_from(self.text.len());
+        self.text.push_str(content);
+        if let (Ok(start), Ok(end)) = (start, u32::try_from(self.text.len())) {
+            self.spans.push(Span { role, start, end });
+        }
+    }
+}
+
 /// How tokens are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Sampling {
@@ -144,6 +180,9 @@ pub struct Turn {
     pub model: String,
     /// The exact text the model saw, chat template applied.
     pub prompt: String,
+    /// Where the messages stand in it, in order; empty in records of programs that did not write them down.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spans: Vec<Span>,
     /// The exact text it answered.
     pub response: String,
     /// What the memory operations of this turn gave back to the model; empty when there were none.
@@ -164,4 +203,20 @@ pub struct Turn {
     pub grammar: bool,
     /// Why the answer ended.
     pub stop: StopReason,
+}
+
+impl Turn {
+    /// The messages the model saw, verbatim; `None` where the record does not say where they stand.
+    pub fn messages(&self) -> Option<Vec<Message>> {
+        if self.spans.is_empty() {
+            return None;
+        }
+        let mut from = 0;
+        let message = |span: &Span| {
+            let ordered = span.start >= std::mem::replace(&mut from, span.end);
+            let content = self.prompt.get(span.start as usize..span.end as usize)?;
+            ordered.then(|| Message::new(span.role, content))
+        };
+        self.spans.iter().map(message).collect()
+    }
 }

@@ -10,7 +10,7 @@ use automem::jobs::Cancel;
 use automem::llm::{ChatAnswer, ChatModel, ChatProgress, ChatRequest, LlmError};
 use automem::scaffold::Scaffold;
 use automem::store::Reader;
-use automem::types::{Body, EpisodeNo, Event, ModelRef, Phase, Sampling, StopReason};
+use automem::types::{Body, EpisodeNo, Event, ModelRef, Phase, Sampling, SpannedText, StopReason};
 
 type Answer = dyn Fn(&ChatRequest) -> Result<String, LlmError> + Send + Sync;
 
@@ -55,12 +55,18 @@ impl ChatModel for FnModel {
         sink(ChatProgress::Waiting);
         let text = (self.0)(request)?;
         sink(ChatProgress::Text(text.clone()));
-        let prompt: String = request.messages.iter().map(|m| format!("{}\n", m.content)).collect();
+        let mut seen = SpannedText::default();
+        for message in &request.messages {
+            seen.message(message.role, &message.content);
+            seen.push("\n");
+        }
+        let SpannedText { text: prompt, spans } = seen;
         Ok(ChatAnswer {
             prompt_tokens: (prompt.len() / 4) as u32,
             cached_tokens: 0,
             completion_tokens: (text.len() / 4) as u32,
             prompt,
+            spans,
             text,
             prompt_ms: 0.0,
             ms: 0.0,

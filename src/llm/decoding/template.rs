@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use minijinja::value::Value;
 use minijinja::{Environment, Error, ErrorKind, context, syntax::SyntaxConfig};
 
-use crate::types::{ChatRole, Message};
+use crate::types::{ChatRole, Message, Span, SpannedText};
 
 /// Marks where a message's content goes; from the last private-use plane, which no template uses.
 const OPEN: char = '\u{10fff0}';
@@ -36,6 +36,15 @@ impl Piece {
             Self::Template(text) | Self::Content(text) => text,
         }
     }
+}
+
+/// A chat as a prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rendered {
+    /// The prompt, piece by piece.
+    pub pieces: Vec<Piece>,
+    /// Where the messages stand in it, in order.
+    pub spans: Vec<Span>,
 }
 
 /// What a template is allowed to know about a model's vocabulary.
@@ -140,6 +149,14 @@ impl ChatTemplate {
     /// # Errors
     /// When the template refuses these messages.
     pub fn render(&self, messages: &[Message]) -> Result<Vec<Piece>, Error> {
+        Ok(self.render_chat(messages)?.pieces)
+    }
+
+    /// The same, with where each message stands in the prompt.
+    ///
+    /// # Errors
+    /// When the template refuses these messages.
+    pub fn render_chat(&self, messages: &[Message]) -> Result<Rendered, Error> {
         let merged;
         let messages = if self.kind == TemplateKind::OwnWithoutSystem {
             merged = without_system(messages);
@@ -158,10 +175,10 @@ impl ChatTemplate {
         let real = self.render_text(messages, &raw)?;
         let fits = EDITS.iter().find_map(|edit| {
             let contents: Vec<String> = messages.iter().map(edit).collect();
-            let pieces = split(&marked, &contents);
-            (prompt_text(&pieces) == real).then_some(pieces)
+            let rendered = split(&marked, messages, &contents);
+            (prompt_text(&rendered.pieces) == real).then_some(rendered)
         });
-        Ok(fits.unwrap_or_else(|| split(&marked, &raw)))
+        Ok(fits.unwrap_or_else(|| split(&marked, messages, &raw)))
     }
 
     fn render_text(&self, messages: &[Message], contents: &[String]) -> Result<String, Error> {
@@ -220,24 +237,27 @@ fn without_system(messages: &[Message]) -> Vec<Message> {
 }
 
 /// Cuts rendered text at its marks and puts the contents there.
-fn split(marked: &str, contents: &[String]) -> Vec<Piece> {
+fn split(marked: &str, messages: &[Message], contents: &[String]) -> Rendered {
     let mut pieces = Vec::new();
-    let mut push = |piece: Piece| {
-        if !piece.text().is_empty() {
-            pieces.push(piece);
-        }
-    };
+    let mut text = SpannedText::default();
     let mut rest = marked;
     while let Some((before, after)) = rest.split_once(OPEN) {
-        push(Piece::Template(before.to_owned()));
+        text.push(before);
+        pieces.push(Piece::Template(before.to_owned()));
         let (index, after) = after.split_once(CLOSE).unwrap_or((after, ""));
-        if let Some(content) = index.parse::<usize>().ok().and_then(|index| contents.get(index)) {
-            push(Piece::Content(content.clone()));
+        let index = index.parse::<usize>().ok();
+        if let Some((message, content)) = index.and_then(|index| Some((messages.get(index)?, contents.get(index)?))) {
+            text.message(message.role, content);
+            pieces.push(Piece::Content(content.clone()));
         }
         rest = after;
     }
-    push(Piece::Template(rest.to_owned()));
-    pieces
+    pieces.push(Piece::Template(rest.to_owned()));
+    pieces.retain(|piece| !piece.text().is_empty());
+    Rendered {
+        pieces,
+        spans: text.spans,
+    }
 }
 
 /// An engine that behaves as the Hugging Face one does.

@@ -6,14 +6,16 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use llama_cpp_2::model::LlamaModel as Weights;
+use llama_cpp_2::model::LlamaModel as Loaded;
 use llama_cpp_2::model::params::LlamaModelParams;
 
 use super::engine::{Engine, EngineSettings};
 use super::prompt::{Tokenizer, special_texts};
-use super::{LlamaModel, backend, default_threads};
+use super::weights::{Adapter, Weights};
+use super::{Base, LlamaModel, backend, default_threads};
 use crate::jobs::memory;
 use crate::llm::ModelOptions;
+use crate::llm::adapter;
 use crate::llm::chat::LlmError;
 use crate::llm::decoding::template::ChatTemplate;
 use crate::llm::gguf::{Header, ModelInfo};
@@ -47,12 +49,13 @@ pub(super) fn open(path: &Path, options: &ModelOptions) -> Result<LlamaModel, Ll
         ));
     }
     let params = parameters(options).map_err(|error| wrong(error.to_string(), "build automem again"))?;
-    let weights = Arc::new(load_weights(path, &params).map_err(|cause| {
+    let loaded = load_weights(path, &params).map_err(|cause| {
         wrong(
             cause,
             "use a language model whose architecture this version of llama.cpp knows, or a newer automem",
         )
-    })?);
+    })?;
+    let weights = Arc::new(Weights::new(loaded));
     let settings = settings(&weights, &info, options);
     let context = context(&weights, options).min(settings.cells);
     let template = ChatTemplate::new(
@@ -61,15 +64,72 @@ pub(super) fn open(path: &Path, options: &ModelOptions) -> Result<LlamaModel, Ll
         &jiff::ZonedDateTime::now(),
     );
     let sentence_piece = info.tokenizer.as_deref() == Some("llama");
+    let reference = reference(path, &header, &info, &settings, context, &template);
     Ok(LlamaModel {
-        engine: Engine::start(Arc::clone(&weights), settings)?,
+        engine: Engine::start(Arc::clone(&weights), None, settings)?,
         tokenizer: Tokenizer::new(&weights, sentence_piece, template.kind()),
-        reference: reference(path, &header, &info, &settings, context, &template),
-        template,
+        template: Arc::new(template),
         weights,
         context,
+        reference,
+        base: Arc::new(Base { header, settings }),
     })
 }
+
+/// The model with an adapter: another context over its weights, with an engine of its own.
+pub(super) fn adapted(model: &LlamaModel, path: &Path) -> Result<LlamaModel, LlmError> {
+    let wrong = |cause: String, hint: &str| LlmError::File {
+        path: path.display().to_string(),
+        cause,
+        hint: hint.to_owned(),
+    };
+    let Base { header, settings } = &*model.base;
+    // llama.cpp says little about what is wrong with an adapter, and believes what stands in it.
+    let info = adapter::inspect(path)?;
+    adapter::fits(&info, header).map_err(|cause| {
+        wrong(
+            cause,
+            "use an adapter that was trained on this model, or the model it was trained on",
+        )
+    })?;
+    let loaded = Adapter::load(&model.weights, path)
+        .map_err(|cause| wrong(cause, "train or import the adapter again, or use a newer automem"))?;
+    let name = path
+        .file_stem()
+        .map_or_else(|| "adapter".to_owned(), |stem| stem.to_string_lossy().into_owned());
+    let file = path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let mut details = model.reference.details.clone();
+    details.extend(
+        [
+            (BASE, model.reference.name.clone()),
+            ("adapter_file", file.unwrap_or_default()),
+            ("adapter_digest", info.digest.to_string()),
+            ("adapter_rank", info.rank.to_string()),
+            ("adapter_alpha", info.alpha.to_string()),
+        ]
+        .map(|(key, value)| (key.to_owned(), value)),
+    );
+    // One that has an adapter itself stands for its base.
+    if let Some(base) = model.reference.details.get(BASE) {
+        details.insert(BASE.to_owned(), base.clone());
+    }
+    Ok(LlamaModel {
+        engine: Engine::start(Arc::clone(&model.weights), Some(loaded), *settings)?,
+        tokenizer: model.tokenizer.clone(),
+        template: Arc::clone(&model.template),
+        weights: Arc::clone(&model.weights),
+        context: model.context,
+        reference: ModelRef {
+            name,
+            details,
+            ..model.reference.clone()
+        },
+        base: Arc::clone(&model.base),
+    })
+}
+
+/// The detail of a model with an adapter that names the model without.
+const BASE: &str = "base";
 
 /// Where the weights go.
 fn parameters(options: &ModelOptions) -> Result<LlamaModelParams, LlmError> {
@@ -81,13 +141,13 @@ fn parameters(options: &ModelOptions) -> Result<LlamaModelParams, LlmError> {
 }
 
 /// Loads the weights; the error says what llama.cpp's log says.
-pub(super) fn load_weights(path: &Path, params: &LlamaModelParams) -> Result<Weights, String> {
+pub(super) fn load_weights(path: &Path, params: &LlamaModelParams) -> Result<Loaded, String> {
     // One at a time, so that the log's lines belong to this file.
     static LOADING: Mutex<()> = Mutex::new(());
     let _one = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
     let library = backend::backend().map_err(|error| error.to_string())?;
     backend::forget_log();
-    Weights::load_from_file(library, path, params).map_err(|error| {
+    Loaded::load_from_file(library, path, params).map_err(|error| {
         let log = backend::last_errors();
         if log.is_empty() {
             format!("llama.cpp cannot load it ({error})")
@@ -98,12 +158,12 @@ pub(super) fn load_weights(path: &Path, params: &LlamaModelParams) -> Result<Wei
 }
 
 /// Tokens a prompt and its answer may have together.
-fn context(weights: &Weights, options: &ModelOptions) -> u32 {
+fn context(weights: &Loaded, options: &ModelOptions) -> u32 {
     let trained = weights.n_ctx_train().max(1);
     options.context.unwrap_or_else(|| trained.min(CONTEXT)).max(64)
 }
 
-fn settings(weights: &Weights, info: &ModelInfo, options: &ModelOptions) -> EngineSettings {
+fn settings(weights: &Loaded, info: &ModelInfo, options: &ModelOptions) -> EngineSettings {
     let slots = options.slots.unwrap_or(SLOTS).clamp(1, 256);
     let context = context(weights, options);
     let per_token = info.kv_bytes_per_token.unwrap_or(0).max(1);

@@ -209,8 +209,10 @@ impl Call<'_> {
             cached: cached_tokens,
         });
         let ms = self.began.elapsed().as_secs_f64() * 1000.0;
+        let prompt = request::prompt(&self.request.messages);
         ChatAnswer {
-            prompt: request::prompt(&self.request.messages),
+            prompt: prompt.text,
+            spans: prompt.spans,
             text,
             prompt_tokens,
             cached_tokens,

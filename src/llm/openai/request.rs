@@ -10,7 +10,7 @@ use super::thinking;
 use crate::llm::ChatRequest;
 use crate::llm::decoding::template::{ChatTemplate, SpecialTexts, prompt_text};
 use crate::llm::remote::Field;
-use crate::types::{ChatRole, Message};
+use crate::types::{ChatRole, Message, SpannedText};
 
 /// What answers at the other end, as far as it matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,16 +152,20 @@ fn sent_messages(messages: &[Message]) -> Vec<Message> {
 
 /// The messages as text, for the record. What a remote server makes of them with the model's template it does not
 /// tell, so they are written as ChatML: `<|im_start|>ROLE`, the content as it was sent, `<|im_end|>`.
-pub(super) fn prompt(messages: &[Message]) -> String {
+pub(super) fn prompt(messages: &[Message]) -> SpannedText {
     let messages = sent_messages(messages);
     let template = ChatTemplate::new(None, SpecialTexts::default(), &jiff::ZonedDateTime::default());
-    match template.render(&messages) {
-        Ok(pieces) => prompt_text(&pieces),
+    match template.render_chat(&messages) {
+        Ok(rendered) => SpannedText {
+            text: prompt_text(&rendered.pieces),
+            spans: rendered.spans,
+        },
         // ChatML takes any messages; if it did not, their contents are what matters.
-        Err(_) => messages
-            .iter()
-            .map(|message| format!("{}\n", message.content))
-            .collect(),
+        Err(_) => messages.iter().fold(SpannedText::default(), |mut text, message| {
+            text.message(message.role, &message.content);
+            text.push("\n");
+            text
+        }),
     }
 }
 
@@ -244,7 +248,12 @@ mod tests {
 
     #[test]
     fn the_prompt_is_what_was_sent() {
-        let text = prompt(&request().messages);
+        let SpannedText { text, spans } = prompt(&request().messages);
+        let said = |span: &crate::types::Span| &text[span.start as usize..span.end as usize];
+        assert_eq!(
+            spans.iter().map(said).collect::<Vec<_>>(),
+            ["rules", "go", "<|READ|>a<|END|>", "on"]
+        );
         assert!(text.starts_with("<|im_start|>system\nrules<|im_end|>\n"), "{text}");
         assert!(text.contains("assistant\n<|READ|>a<|END|><|im_end|>") && !text.contains("west?"));
     }

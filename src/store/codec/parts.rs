@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::types::{
-    Author, Digest, Edit, Frame, MemoryChange, MemoryOp, OpOutcome, OpStatus, Phase, Rect, Role, Sampling, StopReason,
-    TileView, Turn, TurnNo, View,
+    Author, ChatRole, Digest, Edit, Frame, MemoryChange, MemoryOp, OpOutcome, OpStatus, Phase, Rect, Role, Sampling,
+    Span, StopReason, TileView, Turn, TurnNo, View,
 };
 
 /// Borrowed while writing, owned after reading.
@@ -56,6 +56,9 @@ pub(super) struct TurnRecord<'a> {
     role: Role,
     model: Text<'a>,
     prompt: Text<'a>,
+    /// A message each: who speaks (0 system, 1 user, 2 assistant), bytes between it and what stands before, its bytes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    spans: Vec<(u8, u32, u32)>,
     response: Text<'a>,
     results: Text<'a>,
     prompt_tokens: u32,
@@ -270,6 +273,7 @@ impl<'a> TurnRecord<'a> {
             role: turn.role,
             model: text(&turn.model),
             prompt: text(&turn.prompt),
+            spans: put_spans(&turn.spans),
             response: text(&turn.response),
             results: text(&turn.tool_results),
             prompt_tokens: turn.prompt_tokens,
@@ -296,6 +300,7 @@ impl<'a> TurnRecord<'a> {
             role: self.role,
             model: self.model.into_owned(),
             prompt: self.prompt.into_owned(),
+            spans: take_spans(&self.spans),
             response: self.response.into_owned(),
             tool_results: self.results.into_owned(),
             prompt_tokens: self.prompt_tokens,
@@ -314,6 +319,37 @@ impl<'a> TurnRecord<'a> {
             stop: self.stop,
         }
     }
+}
+
+/// Roles by number; the order is part of the format.
+const SPEAKERS: [ChatRole; 3] = [ChatRole::System, ChatRole::User, ChatRole::Assistant];
+
+/// Lengths in the place of offsets: they repeat from step to step.
+fn put_spans(spans: &[Span]) -> Vec<(u8, u32, u32)> {
+    let mut before = 0;
+    let put = |span: &Span| {
+        let gap = span.start.saturating_sub(std::mem::replace(&mut before, span.end));
+        let role = SPEAKERS.iter().position(|role| *role == span.role).unwrap_or_default();
+        (role as u8, gap, span.end.saturating_sub(span.start))
+    };
+    spans.iter().map(put).collect()
+}
+
+/// Undoes [`put_spans`]; spans that make no sense are none.
+fn take_spans(spans: &[(u8, u32, u32)]) -> Vec<Span> {
+    let mut before = 0_u32;
+    let take = |(role, gap, length): &(u8, u32, u32)| {
+        let start = before.checked_add(*gap)?;
+        let end = start.checked_add(*length)?;
+        before = end;
+        let role = *SPEAKERS.get(usize::from(*role))?;
+        Some(Span { role, start, end })
+    };
+    spans
+        .iter()
+        .map(take)
+        .collect::<Option<Vec<Span>>>()
+        .unwrap_or_default()
 }
 
 impl<'a> OpRecord<'a> {

@@ -173,6 +173,40 @@ fn every_kind() -> Vec<Body> {
     bodies
 }
 
+#[test]
+fn where_messages_stand_comes_back_and_records_without_it_are_read() {
+    let spans = [
+        (ChatRole::System, 3, 9),
+        (ChatRole::User, 12, 12),
+        (ChatRole::Assistant, 20, 31),
+    ];
+    let spans: Vec<Span> = spans
+        .into_iter()
+        .map(|(role, start, end)| Span { role, start, end })
+        .collect();
+    for spans in [spans, Vec::new()] {
+        let turn = Turn {
+            spans,
+            ..turn(Phase::Log, "0123456789012345678901234567890", "<|DONE|>")
+        };
+        let body = Body::TurnFinished { turn: Box::new(turn) };
+        let mut text = Text::default();
+        let event = Event {
+            at: at(0, 0),
+            body: body.clone(),
+        };
+        codec::encode(&event, &usual(), &mut text).unwrap();
+        let back = codec::decode_line(&text.lines, &[], EpisodeNo(0), StepNo(0), &usual(), &meta()).unwrap();
+        assert_eq!(back.body, body);
+        let senseless = String::from_utf8(text.lines).unwrap().replace("[2,8,11]", "[7,8,11]");
+        let back = codec::decode_line(senseless.as_bytes(), &[], EpisodeNo(0), StepNo(0), &usual(), &meta()).unwrap();
+        let Body::TurnFinished { turn } = back.body else {
+            panic!()
+        };
+        assert!(turn.spans.is_empty() && turn.messages().is_none());
+    }
+}
+
 /// With `UPDATE_GOLDEN=1` the file is written anew: only together with a new format number.
 fn compare(path: &str, now: &str) {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(path);

@@ -5,6 +5,7 @@
 pub mod child;
 pub mod failure;
 pub mod folder;
+pub mod llamafactory;
 #[cfg(feature = "train")]
 pub mod native;
 

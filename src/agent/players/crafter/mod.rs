@@ -23,7 +23,7 @@ use std::time::Instant;
 
 use crate::jobs::Cancel;
 use crate::llm::{ChatAnswer, ChatModel, ChatProgress, ChatRequest, LlmError};
-use crate::types::{Message, ModelRef, Phase, StopReason};
+use crate::types::{Message, ModelRef, Phase, SpannedText, StopReason};
 
 use prompt::Prompt;
 
@@ -66,7 +66,7 @@ impl ChatModel for CrafterPlayer {
         sink: &mut dyn FnMut(ChatProgress),
     ) -> Result<ChatAnswer, LlmError> {
         let begin = Instant::now();
-        let prompt = seen_text(&request.messages);
+        let SpannedText { text: prompt, spans } = seen_text(&request.messages);
         let prompt_tokens = tokens(&prompt);
         sink(ChatProgress::Prompt {
             done: prompt_tokens,
@@ -83,6 +83,7 @@ impl ChatModel for CrafterPlayer {
         }
         Ok(ChatAnswer {
             prompt,
+            spans,
             prompt_tokens,
             cached_tokens: 0,
             completion_tokens: tokens(&text),
@@ -106,15 +107,14 @@ fn answer(messages: &[Message]) -> String {
 }
 
 /// The chat as one text. The player has no chat template of its own.
-fn seen_text(messages: &[Message]) -> String {
-    let length = messages.iter().map(|message| message.content.len() + 16).sum();
-    let mut text = String::with_capacity(length);
+fn seen_text(messages: &[Message]) -> SpannedText {
+    let mut text = SpannedText::default();
     for message in messages {
-        text.push('[');
-        text.push_str(message.role.word());
-        text.push_str("]\n");
-        text.push_str(&message.content);
-        text.push_str("\n\n");
+        text.push("[");
+        text.push(message.role.word());
+        text.push("]\n");
+        text.message(message.role, &message.content);
+        text.push("\n\n");
     }
     text
 }

@@ -148,6 +148,7 @@ impl Recording {
                 role: Role::Agent,
                 model: "reference".into(),
                 prompt: prompt.to_owned(),
+                spans: Vec::new(),
                 response: response.to_owned(),
                 tool_results: results.to_owned(),
                 prompt_tokens: (prompt.len() / 4) as u32,

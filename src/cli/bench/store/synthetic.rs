@@ -84,6 +84,7 @@ impl Player {
                 role: Role::Agent,
                 model: "synthetic".into(),
                 prompt: prompt.to_owned(),
+                spans: Vec::new(),
                 response: response.to_owned(),
                 tool_results: results.to_owned(),
                 prompt_tokens: tokens,
