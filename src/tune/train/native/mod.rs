@@ -45,7 +45,7 @@ use std::time::Duration;
 
 pub use measure::Workbench;
 
-use super::folder::Folder;
+use super::folder::{Folder, last_line};
 use super::{TrainBackend, TrainError, TrainJob, TrainNews, Trained};
 use crate::jobs::Cancel;
 use crate::llm::llama::default_threads;
@@ -102,12 +102,10 @@ impl TrainBackend for NativeTrainer {
                 };
                 let result = pool.install(|| run::run(job, cancel, save_every, &mut tell));
                 if let Err(error) = &result
-                    && !matches!(error, TrainError::Cancelled)
+                    && let Some(last) = last_line(error)
                 {
-                    // Whoever follows the log learns of it there; that it ended is told either way.
-                    let _ = tell(TrainNews::Line {
-                        text: format!("ended: {error}"),
-                    });
+                    // That it ended is told either way.
+                    let _ = tell(last);
                 }
                 result
             });

@@ -24,7 +24,7 @@ use super::weights::Weights;
 use crate::jobs::{Cancel, memory};
 use crate::llm::gguf::{Header, ModelInfo};
 use crate::llm::{adapter, llama};
-use crate::types::Digest;
+use crate::tune::dataset;
 
 /// Where news go; an error ends the training.
 pub(super) type Tell<'a> = dyn FnMut(TrainNews) -> Result<(), TrainError> + 'a;
@@ -107,16 +107,6 @@ fn check_out(out: &Path) -> Result<(), TrainError> {
     Ok(())
 }
 
-fn digest_of(path: &Path) -> Result<Digest, TrainError> {
-    std::fs::File::open(path)
-        .and_then(|mut file| Digest::of_stream(&mut file))
-        .map_err(|source| TrainError::File {
-            path: path.to_owned(),
-            done: "read",
-            source,
-        })
-}
-
 fn batches(job: &TrainJob) -> usize {
     job.config.batch.max(1) as usize * job.config.accumulation.max(1) as usize
 }
@@ -165,7 +155,13 @@ impl<'a> Run<'a> {
         let mut adapter = Adapter::new(&arch, &modules, config.rank as usize, config.alpha, config.seed, place)
             .map_err(arithmetic)?;
         let mut adam = AdamW::new(&adapter.tensors()).map_err(arithmetic)?;
-        let identity = Identity::new(config, digest_of(&job.base)?, data_digest, job.held_out, &device_name);
+        let identity = Identity::new(
+            config,
+            dataset::file_digest(&job.base)?,
+            data_digest,
+            job.held_out,
+            &device_name,
+        );
         let progress = checkpoint::load(&job.folder, &identity, &mut adapter, &mut adam)?.unwrap_or_default();
         tell(TrainNews::Planned {
             steps,
