@@ -15,7 +15,8 @@ use crate::llm::catalog;
 use crate::protocol::sanitize::{clean, clean_line};
 use crate::tune::recipe::TrainConfig;
 use crate::tune::train::failure::{Failure, FailureLine};
-use crate::tune::train::folder::read_job;
+use crate::tune::train::folder::{Logged, read_job};
+use crate::tune::train::llamafactory::LlamaFactory;
 use crate::tune::train::{TrainBackend, TrainError, TrainJob, TrainNews, Trained};
 
 /// Share of the conversations that is kept back, unless asked otherwise.
@@ -53,6 +54,15 @@ pub(super) struct Args {
     /// Memory it may take, in MiB [default: three quarters of what is free]
     #[arg(long, value_name = "MIB")]
     memory: Option<u64>,
+    /// Who trains
+    #[arg(long, value_enum, default_value = "native")]
+    backend: BackEnd,
+    /// The base model as LLaMA-Factory loads it: a name on the hub, or a folder (with --backend llamafactory)
+    #[arg(long, value_name = "NAME")]
+    hf_model: Option<String>,
+    /// LLaMA-Factory's name of the chat template [default: guessed from the base model]
+    #[arg(long, value_name = "NAME")]
+    template: Option<String>,
     /// A whole job instead of the options: the job.json of a training's folder
     #[arg(long, value_name = "FILE", conflicts_with_all = ["base", "data", "recipe", "out", "name", "seed", "threads", "memory"])]
     job: Option<PathBuf>,
@@ -62,6 +72,15 @@ pub(super) struct Args {
     /// Stop, with a checkpoint, when the standard input is closed (for the program itself)
     #[arg(long, hide = true)]
     until_stdin_closes: bool,
+}
+
+/// Who trains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum BackEnd {
+    /// This program, on this machine
+    Native,
+    /// LLaMA-Factory: its files are laid out, and it is run where it is installed
+    Llamafactory,
 }
 
 /// Trains.
@@ -85,7 +104,14 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         stdout_is_open: true,
     };
     let trained = job.and_then(|job| {
-        let mut backend = backend()?;
+        let mut backend = match args.backend {
+            BackEnd::Native => native()?,
+            BackEnd::Llamafactory => Box::new(Logged(LlamaFactory {
+                hf_model: args.hf_model.clone().unwrap_or_default(),
+                template: args.template.clone(),
+                ..LlamaFactory::default()
+            })),
+        };
         backend.train(&job, &cancel, &mut |news| teller.tell(&news))
     });
     teller.ended(trained)
@@ -98,12 +124,12 @@ fn stand_back() {
 }
 
 #[cfg(feature = "train")]
-fn backend() -> Result<Box<dyn TrainBackend>, TrainError> {
+fn native() -> Result<Box<dyn TrainBackend>, TrainError> {
     Ok(Box::<crate::tune::train::native::NativeTrainer>::default())
 }
 
 #[cfg(not(feature = "train"))]
-fn backend() -> Result<Box<dyn TrainBackend>, TrainError> {
+fn native() -> Result<Box<dyn TrainBackend>, TrainError> {
     Err(TrainError::Unfit {
         what: "this build of automem is without the native trainer".to_owned(),
         hint: "build it with its default features (cmake, clang and libclang-dev are needed)".to_owned(),

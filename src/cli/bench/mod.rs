@@ -11,6 +11,7 @@ mod llama;
 mod scaffold;
 mod specialist;
 mod store;
+mod train;
 mod tui;
 
 use std::process::ExitCode;
@@ -52,6 +53,8 @@ benches! {
     Specialist => specialist,
     /// The run file: size, opening, any step, any file, memory needed
     Store => store,
+    /// Training a LoRA adapter: tokens a second and memory
+    Train => train,
     /// The screen: a frame, the first frame, no drawing when nothing changed
     Tui => tui,
 }
