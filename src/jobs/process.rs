@@ -200,11 +200,17 @@ mod tests {
         let mut lines = Vec::new();
         let began = Instant::now();
         let input = "the brief\n".repeat(20_000);
-        let ended = run(shell(command, folder.path()), input, Some(limit), cancel, &mut |heard| {
-            if let Heard::Line { text, is_error } = heard {
-                lines.push(format!("{}{text}", if is_error { "!" } else { "" }));
-            }
-        });
+        let ended = run(
+            shell(command, folder.path()),
+            input,
+            Some(limit),
+            cancel,
+            &mut |heard| {
+                if let Heard::Line { text, is_error } = heard {
+                    lines.push(format!("{}{text}", if is_error { "!" } else { "" }));
+                }
+            },
+        );
         (ended.unwrap(), lines, began.elapsed())
     }
 

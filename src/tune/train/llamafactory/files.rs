@@ -69,7 +69,10 @@ pub(super) fn lay_out(
     // A folder on this machine is named in full, since the program runs elsewhere.
     let model = std::fs::canonicalize(model).map_or_else(|_| model.to_owned(), |path| path.display().to_string());
 
-    let only: Vec<_> = examples.iter().map(|one| json!({ "conversations": one.conversations })).collect();
+    let only: Vec<_> = examples
+        .iter()
+        .map(|one| json!({ "conversations": one.conversations }))
+        .collect();
     put(&folder.join(DATA), &json_of(&json!(only)))?;
     put(&folder.join(INFO), &json_of(&info()))?;
     put(&folder.join(ZERO3), &json_of(&zero3()))?;
@@ -104,7 +107,9 @@ fn check_turns(examples: &[Example]) -> Result<(), TrainError> {
         let messages = &example.conversations;
         let first = usize::from(messages.first().is_some_and(|message| message.role == ChatRole::System));
         let mut expected = [ChatRole::User, ChatRole::Assistant].into_iter().cycle();
-        let alternate = messages[first..].iter().all(|message| Some(message.role) == expected.next());
+        let alternate = messages[first..]
+            .iter()
+            .all(|message| Some(message.role) == expected.next());
         if !alternate || (messages.len() - first) % 2 != 0 || messages.len() == first {
             return Err(unfit(
                 format!("user and assistant do not alternate in example {at}, which LLaMA-Factory would leave out"),
@@ -232,7 +237,11 @@ fn script(gpus: u32) -> String {
 /// LLaMA-Factory's name of the template that a model's file brings.
 pub(super) fn template(header: &Header) -> Result<String, TrainError> {
     let architecture = header.text("general.architecture").unwrap_or_default();
-    let brings = |sign: &str| header.text("tokenizer.chat_template").is_some_and(|text| text.contains(sign));
+    let brings = |sign: &str| {
+        header
+            .text("tokenizer.chat_template")
+            .is_some_and(|text| text.contains(sign))
+    };
     let name = match architecture {
         "qwen2" => "qwen",
         "qwen3" => "qwen3",
@@ -266,7 +275,11 @@ pub(super) fn parameters(header: &Header, config: &TrainConfig) -> u64 {
         };
         name.ends_with(".weight") && modules.iter().any(|module| module == short)
     };
-    let of = |dims: &[u64]| dims.iter().take(2).fold(0_u64, |sum, extent| sum.saturating_add(*extent));
+    let of = |dims: &[u64]| {
+        dims.iter()
+            .take(2)
+            .fold(0_u64, |sum, extent| sum.saturating_add(*extent))
+    };
     header
         .tensors
         .iter()

@@ -102,8 +102,12 @@ impl Follower {
         while let Some(len) = whole[from..].iter().position(|byte| *byte == b'\n') {
             let line = &whole[from..from + len];
             from += len + 1;
-            let Ok(values) = serde_json::from_slice::<Value>(line) else { continue };
-            let Some(step) = number(&values, &["current_steps"]) else { continue };
+            let Ok(values) = serde_json::from_slice::<Value>(line) else {
+                continue;
+            };
+            let Some(step) = number(&values, &["current_steps"]) else {
+                continue;
+            };
             self.has_log = true;
             let of = number(&values, &["total_steps"]).unwrap_or(f64::from(self.planned));
             if number(&values, &["loss"]).is_some() {
@@ -156,7 +160,9 @@ impl Follower {
     }
 
     fn measured(&mut self, values: &Value, news: &mut dyn FnMut(TrainNews)) {
-        let Some(loss) = number(values, &["eval_loss"]) else { return };
+        let Some(loss) = number(values, &["eval_loss"]) else {
+            return;
+        };
         self.held_out = Some(loss);
         news(TrainNews::HeldOut { step: self.steps, loss });
     }
@@ -198,9 +204,15 @@ mod tests {
 
     fn steps(all: &[TrainNews]) -> Vec<(u32, u32, f64, f64, f64, f64)> {
         let step = |news: &TrainNews| match news {
-            TrainNews::Step { step, of, epoch, loss, lr, grad_norm, .. } => {
-                Some((*step, *of, *epoch, *loss, *lr, *grad_norm))
-            }
+            TrainNews::Step {
+                step,
+                of,
+                epoch,
+                loss,
+                lr,
+                grad_norm,
+                ..
+            } => Some((*step, *of, *epoch, *loss, *lr, *grad_norm)),
             _ => None,
         };
         all.iter().filter_map(step).collect()
@@ -222,20 +234,38 @@ mod tests {
             }
         });
         assert_eq!(steps(&all), [(1, 2, 0.5, 2.5, 5e-5, 0.7), (2, 2, 1.0, 1.5, 1e-5, 0.6)]);
-        assert_eq!((follower.loss(), follower.held_out(), follower.steps()), (1.5, Some(1.9), 2));
+        assert_eq!(
+            (follower.loss(), follower.held_out(), follower.steps()),
+            (1.5, Some(1.9), 2)
+        );
     }
 
     #[test]
     fn the_log_and_the_printed_lines_are_told_once() {
         let (follower, all) = heard(|follower, news| {
-            std::fs::write(&follower.log, "{\"current_steps\": 1, \"total_steps\": 4, \"loss\": 2.5, \"lr\": 5e-05, \"epoch\": 0.5}\n{\"curr").unwrap();
-            follower.line("{'loss': 2.5, 'grad_norm': 0.7, 'learning_rate': 5e-05, 'epoch': 0.5}", news);
+            std::fs::write(
+                &follower.log,
+                "{\"current_steps\": 1, \"total_steps\": 4, \"loss\": 2.5, \"lr\": 5e-05, \"epoch\": 0.5}\n{\"curr",
+            )
+            .unwrap();
+            follower.line(
+                "{'loss': 2.5, 'grad_norm': 0.7, 'learning_rate': 5e-05, 'epoch': 0.5}",
+                news,
+            );
             follower.look(news);
             follower.look(news);
             let mut log = File::options().append(true).open(&follower.log).unwrap();
             use std::io::Write;
-            writeln!(log, "ent_steps\": 2, \"total_steps\": 4, \"loss\": 1.5, \"learning_rate\": 1e-05, \"epoch\": 1.0}}").unwrap();
-            writeln!(log, "no json\n{{\"current_steps\": 2, \"total_steps\": 4, \"eval_loss\": 1.8}}").unwrap();
+            writeln!(
+                log,
+                "ent_steps\": 2, \"total_steps\": 4, \"loss\": 1.5, \"learning_rate\": 1e-05, \"epoch\": 1.0}}"
+            )
+            .unwrap();
+            writeln!(
+                log,
+                "no json\n{{\"current_steps\": 2, \"total_steps\": 4, \"eval_loss\": 1.8}}"
+            )
+            .unwrap();
             writeln!(log, "{{\"current_steps\": 4, \"total_steps\": 4, \"epoch\": 2.0}}").unwrap();
             follower.look(news);
             follower.line("{'loss': 1.5, 'grad_norm': 0.6}", news);

@@ -70,7 +70,9 @@ impl Room {
             ],
             source: None,
         };
-        let set: Vec<Example> = (0..9).map(|n| example(&format!("<|APPEND|>log.md|step {n}<|END|>"))).collect();
+        let set: Vec<Example> = (0..9)
+            .map(|n| example(&format!("<|APPEND|>log.md|step {n}<|END|>")))
+            .collect();
         std::fs::write(at("set.json"), to_bytes(&set)).unwrap();
         let job = TrainJob {
             name: "one".to_owned(),
@@ -125,8 +127,14 @@ fn without_the_program_the_folder_is_complete() {
     let room = Room::new(LINE);
     let (result, _) = room.train(&mut backend(OsString::from("/nowhere")), &Cancel::new());
     let error = result.unwrap_err().to_string();
-    assert!(error.contains("not on the PATH") && error.contains("sh run.sh"), "{error}");
-    assert!(error.contains("automem adapter import") && error.contains("out.gguf"), "{error}");
+    assert!(
+        error.contains("not on the PATH") && error.contains("sh run.sh"),
+        "{error}"
+    );
+    assert!(
+        error.contains("automem adapter import") && error.contains("out.gguf"),
+        "{error}"
+    );
     let text = |name: &str| std::fs::read_to_string(room.folder().join(name)).unwrap();
     let train = text("train.yaml");
     for line in [
@@ -150,12 +158,21 @@ fn without_the_program_the_folder_is_complete() {
         "val_size: 0.1",
         "seed: 42",
     ] {
-        assert!(train.lines().any(|there| there == line), "{line} is missing in\n{train}");
+        assert!(
+            train.lines().any(|there| there == line),
+            "{line} is missing in\n{train}"
+        );
     }
     let merge = text("merge.yaml");
-    assert!(merge.contains("adapter_name_or_path: \"adapter\"") && merge.contains("export_dir"), "{merge}");
+    assert!(
+        merge.contains("adapter_name_or_path: \"adapter\"") && merge.contains("export_dir"),
+        "{merge}"
+    );
     let script = text("run.sh");
-    assert!(script.contains("FORCE_TORCHRUN=1") && script.contains("NPROC_PER_NODE:-2"), "{script}");
+    assert!(
+        script.contains("FORCE_TORCHRUN=1") && script.contains("NPROC_PER_NODE:-2"),
+        "{script}"
+    );
     let json = |name: &str| serde_json::from_str::<Value>(&text(name)).unwrap();
     let info = json("dataset_info.json");
     assert_eq!(info["automem"]["formatting"], "sharegpt");
@@ -191,7 +208,16 @@ cp {0}/* adapter/"#,
     assert_eq!(trained.loss, 1.5);
     // Eight are trained on by two devices, two batches an update, twice over.
     assert!(
-        matches!(&news[0], TrainNews::Planned { steps: 4, examples: 8, held_out: 1, parameters: 24, .. }),
+        matches!(
+            &news[0],
+            TrainNews::Planned {
+                steps: 4,
+                examples: 8,
+                held_out: 1,
+                parameters: 24,
+                ..
+            }
+        ),
         "{:?}",
         news[0]
     );
@@ -202,7 +228,10 @@ cp {0}/* adapter/"#,
             _ => None,
         })
         .collect();
-    assert!(lines.contains(&"torchrun=1 gpus=2") && lines.contains(&"100%|##"), "{lines:?}");
+    assert!(
+        lines.contains(&"torchrun=1 gpus=2") && lines.contains(&"100%|##"),
+        "{lines:?}"
+    );
     let steps: Vec<(u32, u32, f64)> = news
         .iter()
         .filter_map(|news| match news {
@@ -210,8 +239,15 @@ cp {0}/* adapter/"#,
             _ => None,
         })
         .collect();
-    assert_eq!(steps.iter().map(|step| (step.0, step.2)).collect::<Vec<_>>(), [(1, 2.5), (2, 1.5)]);
-    assert!(matches!(news.last(), Some(TrainNews::Done { steps: 2, .. })), "{:?}", news.last());
+    assert_eq!(
+        steps.iter().map(|step| (step.0, step.2)).collect::<Vec<_>>(),
+        [(1, 2.5), (2, 1.5)]
+    );
+    assert!(
+        matches!(news.last(), Some(TrainNews::Done { steps: 2, .. })),
+        "{:?}",
+        news.last()
+    );
     let log = std::fs::read_to_string(room.folder().join(LOG)).unwrap();
     assert!(log.contains("torchrun=1"), "{log}");
 }
@@ -219,9 +255,15 @@ cp {0}/* adapter/"#,
 #[test]
 fn a_failure_quotes_what_it_said_and_writes_no_adapter() {
     let room = Room::new(LINE);
-    let (result, _) = room.train(&mut room.stand_in("echo 'CUDA out of memory' >&2; exit 3"), &Cancel::new());
+    let (result, _) = room.train(
+        &mut room.stand_in("echo 'CUDA out of memory' >&2; exit 3"),
+        &Cancel::new(),
+    );
     let error = result.unwrap_err().to_string();
-    assert!(error.contains("code 3") && error.contains("CUDA out of memory"), "{error}");
+    assert!(
+        error.contains("code 3") && error.contains("CUDA out of memory"),
+        "{error}"
+    );
     assert!(error.contains("llamafactory.log"), "{error}");
     // It ends well, but leaves no adapter.
     let (result, _) = room.train(&mut room.stand_in("mkdir -p adapter"), &Cancel::new());
@@ -253,11 +295,15 @@ fn cancelling_ends_all_its_processes() {
 #[test]
 fn what_it_cannot_train_is_said_before() {
     let missing = OsString::from("/nowhere");
-    let error_of = |room: &Room, backend: &mut LlamaFactory| room.train(backend, &Cancel::new()).0.unwrap_err().to_string();
+    let error_of =
+        |room: &Room, backend: &mut LlamaFactory| room.train(backend, &Cancel::new()).0.unwrap_err().to_string();
     let room = Room::new("2:4.5:0.0:5.0e-5:2:1:2:512:cosine:0.05:false:2:q_proj");
     assert!(error_of(&room, &mut backend(missing.clone())).contains("whole"));
     let mut room = Room::new(LINE);
-    let unnamed = LlamaFactory { hf_model: " ".to_owned(), ..backend(missing.clone()) };
+    let unnamed = LlamaFactory {
+        hf_model: " ".to_owned(),
+        ..backend(missing.clone())
+    };
     assert!(error_of(&room, &mut { unnamed }).contains("--hf-model"));
     room.job.held_out = 0.9;
     assert!(error_of(&room, &mut backend(missing.clone())).contains("0 to 0.5"));
@@ -284,7 +330,11 @@ fn the_template_follows_from_the_model() {
         let entry = |key: &str, text: &str| (key.to_owned(), gguf::Value::Text(text.to_owned()));
         files::template(&Header {
             version: 3,
-            metadata: [entry("general.architecture", architecture), entry("tokenizer.chat_template", template)].into(),
+            metadata: [
+                entry("general.architecture", architecture),
+                entry("tokenizer.chat_template", template),
+            ]
+            .into(),
             tensors: vec![],
             data_start: 0,
         })
