@@ -14,7 +14,7 @@ use crate::scaffold::{ConsultedVars, Template};
 use crate::types::{Body, ChatRole, Message, ModelRef, Phase, Role, TurnNo};
 
 /// The detail that tells two adapters of one name apart.
-const DIGEST: &str = "adapter_digest";
+pub(super) const ADAPTER_DIGEST: &str = "adapter_digest";
 
 impl Episode<'_> {
     /// The model that answers in a role.
@@ -110,7 +110,7 @@ impl Episode<'_> {
 /// Whether the specialist that is wished for is the one that the record of an episode stands at.
 pub(super) fn is_as_recorded(shared: &Shared, carry: &Carry, wanted: Option<&Arc<dyn ChatModel>>) -> bool {
     fn digest(model: &ModelRef) -> Option<&String> {
-        model.details.get(DIGEST)
+        model.details.get(ADAPTER_DIGEST)
     }
     let first = shared.first_specialist.as_ref();
     let recorded = match &carry.exchanged {

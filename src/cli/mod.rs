@@ -10,6 +10,7 @@ mod config;
 mod doctor;
 mod env;
 mod export;
+mod improve;
 mod interrupt;
 mod man;
 mod memory;
@@ -29,6 +30,9 @@ mod scaffold;
 mod screenshot;
 mod search;
 mod show;
+mod teller;
+mod train;
+mod tune;
 mod verify;
 mod watch;
 
@@ -87,6 +91,12 @@ verbs! {
     Proposals => proposals,
     /// Improve a scaffold: revisions that a person decides on, gated on fixed seeds
     Optimize => optimize,
+    /// Train a memory specialist: what a person accepts of the agent's own decisions, gated on fixed seeds
+    Tune => tune,
+    /// Go through a plan of optimizations and tunings, each from what the one before it reached
+    Improve => improve,
+    /// Train a LoRA adapter on a set of conversations
+    Train => train,
     /// Fetch, list, describe, measure and requantise models
     Model => model,
     /// Describe LoRA adapters, bring them in from PEFT's form and send them out

@@ -23,8 +23,8 @@ pub(super) struct PlanArgs {
     #[arg(long)]
     pub(super) model: Option<String>,
     /// The memory specialist, which answers LOG and consults memory in PLAN while the model commits the action: a LoRA
-    /// adapter of the local model (FILE.gguf, or its name in the workspace), or a whole model as for --model
-    /// [default: run.specialist, none]
+    /// adapter of the local model (FILE.gguf, or its name in the workspace), or a whole model as for --model;
+    /// `none` for one model [default: run.specialist, none]
     #[arg(long, value_name = "SPEC")]
     pub(super) specialist: Option<String>,
     /// Seeds, one episode each: 42, or 42..45 (four of them), or 1,2,9 [default: run.seeds, 42]

@@ -8,6 +8,7 @@ mod analysis;
 mod crafter;
 mod llama;
 mod scaffold;
+mod specialist;
 mod store;
 mod tui;
 
@@ -44,6 +45,8 @@ benches! {
     Llama => llama,
     /// A scaffold's script, and what crafter-v1 has its agent write beside crafter-v0
     Scaffold => scaffold,
+    /// How often base and specialist write well-formed memory operations on recorded prompts
+    Specialist => specialist,
     /// The run file: size, opening, any step, any file, memory needed
     Store => store,
     /// The screen: a frame, the first frame, no drawing when nothing changed
