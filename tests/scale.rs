@@ -15,8 +15,21 @@ use serde_json::{Value, json};
 fn shard(home: &Path, shard: &str) -> PathBuf {
     let out = home.join("traces.db");
     let args = [
-        "run", "--env", "crafter", "--scaffold", "crafter-v0", "--model", "scripted", "--seeds", "42..45",
-        "--max-steps", "40", "--shard", shard, "--json", "--out",
+        "run",
+        "--env",
+        "crafter",
+        "--scaffold",
+        "crafter-v0",
+        "--model",
+        "scripted",
+        "--seeds",
+        "42..45",
+        "--max-steps",
+        "40",
+        "--shard",
+        shard,
+        "--json",
+        "--out",
     ];
     let report = run_json(home, &[&args[..], &[out.to_str().unwrap()]].concat());
     let run = PathBuf::from(report["run"].as_str().unwrap());
@@ -37,7 +50,12 @@ fn story(run: &Path, seed: u64) -> Vec<Value> {
         }
     }
     let reader = Reader::open(run).unwrap();
-    let episode = reader.episodes().unwrap().into_iter().find(|episode| episode.seed == seed).unwrap();
+    let episode = reader
+        .episodes()
+        .unwrap()
+        .into_iter()
+        .find(|episode| episode.seed == seed)
+        .unwrap();
     let mut story: Vec<Value> = reader
         .episode_events(episode.episode)
         .unwrap()
@@ -63,7 +81,12 @@ fn shards_put_together_are_one_run() {
     let merged = home.join("deep/merged.db");
     let out = merged.to_str().unwrap();
     let report = run_json(home, &["merge", first, second, "--out", out, "--json"]);
-    let seeds: Vec<u64> = report["episodes"].as_array().unwrap().iter().map(|one| one["seed"].as_u64().unwrap()).collect();
+    let seeds: Vec<u64> = report["episodes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["seed"].as_u64().unwrap())
+        .collect();
     assert_eq!(seeds, [42, 44, 43, 45]);
 
     // Every episode is what it is in the run that one machine played.
@@ -77,7 +100,9 @@ fn shards_put_together_are_one_run() {
     // The new run explains itself, is closed, and the world still answers as recorded.
     let reader = Reader::open(&merged).unwrap();
     assert!(reader.is_finished());
-    let (meta, of) = (reader.meta(), |path: &PathBuf| Reader::open(path).unwrap().meta().clone());
+    let (meta, of) = (reader.meta(), |path: &PathBuf| {
+        Reader::open(path).unwrap().meta().clone()
+    });
     assert_eq!(meta.seeds, seeds);
     let from = &meta.model.details["merged from"];
     assert_eq!(*from, format!("{}, {}", of(&shards[0]).id, of(&shards[1]).id));
@@ -117,7 +142,11 @@ fn shards_put_together_are_one_run() {
 #[test]
 fn a_shard_needs_a_seed() {
     let home = tempfile::tempdir().unwrap();
-    let error = run_fails(home.path(), &["run", "--model", "scripted", "--seeds", "42,43", "--shard", "3/4"], 1);
+    let error = run_fails(
+        home.path(),
+        &["run", "--model", "scripted", "--seeds", "42,43", "--shard", "3/4"],
+        1,
+    );
     assert!(error.contains("shard 3/4 has no seed"), "{error}");
     let error = run_fails(home.path(), &["run", "--shard", "4/3"], 2);
     assert!(error.contains("2/8"), "{error}");
@@ -179,7 +208,10 @@ fn adapters_are_described_and_go_out_and_come_back() {
     let (file, base) = (at("a.gguf"), at("llama.gguf"));
 
     let info = run_json(home, &["adapter", "info", &file, "--base", &base, "--json"]);
-    assert_eq!((&info["architecture"], &info["rank"], &info["alpha"]), (&json!("llama"), &json!(2), &json!(4.0)));
+    assert_eq!(
+        (&info["architecture"], &info["rank"], &info["alpha"]),
+        (&json!("llama"), &json!(2), &json!(4.0))
+    );
     assert_eq!((&info["parameters"], &info["fits"]), (&json!(64), &json!(true)));
     assert_eq!(info["targets"], json!({"attn_q": 1, "attn_output": 1}));
     assert_eq!(info["digest"].as_str().unwrap().len(), 32);
@@ -193,7 +225,10 @@ fn adapters_are_described_and_go_out_and_come_back() {
     // Out, back, and the same numbers; the workspace takes what is given no name.
     let error = run_fails(home, &["adapter", "export", &file, "--out", &at("peft")], 1);
     assert!(error.contains("--base MODEL.gguf"), "{error}");
-    let out = run_ok(home, &["adapter", "export", &file, "--out", &at("peft"), "--base", &base]);
+    let out = run_ok(
+        home,
+        &["adapter", "export", &file, "--out", &at("peft"), "--base", &base],
+    );
     assert!(out.contains("4 tensors, rank 2, q_proj o_proj"), "{out}");
     let import = ["adapter", "import", &at("peft"), "--base", &base];
     run_ok(home, &[&import[..], &["--out", &at("back.gguf")]].concat());
@@ -216,18 +251,79 @@ fn adapters_are_described_and_go_out_and_come_back() {
 }
 
 #[test]
+fn a_training_at_scale_is_laid_out() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path();
+    model(&home.join("m.gguf"), "qwen2");
+    let set = json!([{"conversations": [{"role": "user", "content": "What happened?"},
+        {"role": "assistant", "content": "<|APPEND|>log.md|a tree<|END|>"}]}]);
+    std::fs::write(home.join("set.json"), set.to_string()).unwrap();
+    let args = [
+        "train",
+        "--backend",
+        "llamafactory",
+        "--base",
+        "m.gguf",
+        "--data",
+        "set.json",
+        "--out",
+        "big.gguf",
+        "--held-out",
+        "0",
+        "--recipe",
+        "2:4:0.0:5.0e-5:1:1:1:512:cosine:0.05:false:2:ATTN",
+    ];
+    let train = |more: &[&str]| {
+        let output = common::automem(home)
+            .args([&args, more].concat())
+            .env("PATH", "/nowhere")
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let error = train(&[]);
+    assert!(error.contains("--hf-model"), "{error}");
+    let error = train(&["--hf-model", "someone/tiny"]);
+    assert!(
+        error.contains("not on the PATH") && error.contains("adapter import"),
+        "{error}"
+    );
+    let folder = home.join("workspace/trainings/big/llamafactory");
+    let yaml = std::fs::read_to_string(folder.join("train.yaml")).unwrap();
+    assert!(
+        yaml.contains("lora_target: \"q_proj,k_proj,v_proj,o_proj\"\n"),
+        "{yaml}"
+    );
+    assert!(folder.join("run.sh").exists() && !home.join("big.gguf").exists());
+}
+
+#[test]
 fn an_adapter_fits_the_real_model() {
-    let Some(base) = std::env::var_os("AUTOMEM_TEST_MODEL") else { return };
+    let Some(base) = std::env::var_os("AUTOMEM_TEST_MODEL") else {
+        return;
+    };
     let home = tempfile::tempdir().unwrap();
     let header = automem::llm::gguf::Header::open(Path::new(&base)).unwrap();
     let pairs = header
         .tensors
         .iter()
-        .filter(|tensor| ["attn_q", "attn_k", "ffn_down"].iter().any(|name| tensor.name.ends_with(&format!("{name}.weight"))))
+        .filter(|tensor| {
+            ["attn_q", "attn_k", "ffn_down"]
+                .iter()
+                .any(|name| tensor.name.ends_with(&format!("{name}.weight")))
+        })
         .map(|tensor| {
             let (inputs, outputs) = (tensor.dims[0] as usize, tensor.dims[1] as usize);
             let numbers = |count: usize| (0..count).map(|n| (n % 97) as f32 / 97.0 - 0.5).collect();
-            Pair { target: tensor.name.clone(), inputs, outputs, rank: 4, a: numbers(4 * inputs), b: numbers(4 * outputs) }
+            Pair {
+                target: tensor.name.clone(),
+                inputs,
+                outputs,
+                rank: 4,
+                a: numbers(4 * inputs),
+                b: numbers(4 * outputs),
+            }
         })
         .collect();
     let adapter = AdapterFile { pairs, ..lora("llama") };
@@ -240,6 +336,7 @@ fn an_adapter_fits_the_real_model() {
     assert_eq!(written.modules, ["q_proj", "k_proj", "down_proj"].map(str::to_owned));
     let mut back = adapter::peft::import(&folder, &header).unwrap();
     // The order is the model's.
-    back.pairs.sort_by_key(|pair| adapter.pairs.iter().position(|other| other.target == pair.target));
+    back.pairs
+        .sort_by_key(|pair| adapter.pairs.iter().position(|other| other.target == pair.target));
     assert_eq!(back, adapter);
 }

@@ -16,6 +16,7 @@ use crate::protocol::sanitize::{clean, clean_line};
 use crate::tune::recipe::TrainConfig;
 use crate::tune::train::failure::{Failure, FailureLine};
 use crate::tune::train::folder::read_job;
+use crate::tune::train::llamafactory::LlamaFactory;
 use crate::tune::train::{TrainBackend, TrainError, TrainJob, TrainNews, Trained};
 
 /// Share of the conversations that is kept back, unless asked otherwise.
@@ -56,6 +57,16 @@ pub(super) struct Args {
     /// A whole job instead of the options: the job.json of a training's folder
     #[arg(long, value_name = "FILE", conflicts_with_all = ["base", "data", "recipe", "out", "name", "seed", "threads", "memory"])]
     job: Option<PathBuf>,
+    /// Who trains: `native`, this program; `llamafactory`, LLaMA-Factory on GPUs, for which everything is laid out where
+    /// it is not installed
+    #[arg(long, value_name = "NAME", default_value = "native", value_parser = ["native", "llamafactory"])]
+    backend: String,
+    /// For llamafactory: the base model in Hugging Face's form, a name or a folder
+    #[arg(long, value_name = "NAME")]
+    hf_model: Option<String>,
+    /// For llamafactory: its name of the chat template [default: what the base's file tells]
+    #[arg(long, value_name = "NAME")]
+    template: Option<String>,
     /// Print JSON lines: what happens, then what came of it
     #[arg(long)]
     json: bool,
@@ -85,7 +96,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         stdout_is_open: true,
     };
     let trained = job.and_then(|job| {
-        let mut backend = backend()?;
+        let mut backend = backend(&args)?;
         backend.train(&job, &cancel, &mut |news| teller.tell(&news))
     });
     teller.ended(trained)
@@ -97,13 +108,25 @@ fn stand_back() {
     let _ = rustix::process::nice(10);
 }
 
+/// Who trains.
+fn backend(args: &Args) -> Result<Box<dyn TrainBackend>, TrainError> {
+    match args.backend.as_str() {
+        "llamafactory" => Ok(Box::new(LlamaFactory {
+            hf_model: args.hf_model.clone().unwrap_or_default(),
+            template: args.template.clone(),
+            path: None,
+        })),
+        _ => native(),
+    }
+}
+
 #[cfg(feature = "train")]
-fn backend() -> Result<Box<dyn TrainBackend>, TrainError> {
+fn native() -> Result<Box<dyn TrainBackend>, TrainError> {
     Ok(Box::<crate::tune::train::native::NativeTrainer>::default())
 }
 
 #[cfg(not(feature = "train"))]
-fn backend() -> Result<Box<dyn TrainBackend>, TrainError> {
+fn native() -> Result<Box<dyn TrainBackend>, TrainError> {
     Err(TrainError::Unfit {
         what: "this build of automem is without the native trainer".to_owned(),
         hint: "build it with its default features (cmake, clang and libclang-dev are needed)".to_owned(),
