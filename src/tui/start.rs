@@ -400,6 +400,12 @@ mod tests {
         "big".chars().for_each(|c| form.write(c));
         assert!(!form.must_pull());
         form.go(1);
+        assert_eq!(form.text(What::Specialist), "none");
+        form.choose(1);
+        assert_eq!(form.request(true).unwrap().specialist.as_deref(), Some("notes-1"));
+        form.choose(1);
+        assert_eq!(form.request(true).unwrap().specialist, None);
+        form.go(1);
         form.choose(1);
         assert_eq!(form.text(What::Seeds), "43");
         form.go(1);
@@ -415,9 +421,9 @@ mod tests {
     #[test]
     fn what_cannot_be_is_said_at_its_field() {
         let mut form = form();
-        form.go(3);
+        form.go(4);
         form.write('x');
-        form.go(-3);
+        form.go(-4);
         assert!(form.request(true).is_none());
         assert_eq!(form.field(), What::Seeds);
         assert!(form.error.as_ref().unwrap().contains("no seed"));
