@@ -49,7 +49,12 @@ pub(super) fn measure(args: &Args) -> anyhow::Result<Vec<Figure>> {
         Figure::new("first_frame_of_a_100_kB_diff", diff, "ms").at_most(50.0),
         Figure::new("first_frame_of_100000_items", curate.open_ms, "ms").at_most(250.0),
         Figure::new("frame_scrolling_100000_items", curate.frame_ms, "ms").at_most(16.0),
-        Figure::new("frame_scrolling_100000_items_slowest_of_100", curate.slow_frame_ms, "ms").at_most(16.0),
+        Figure::new(
+            "frame_scrolling_100000_items_slowest_of_100",
+            curate.slow_frame_ms,
+            "ms",
+        )
+        .at_most(16.0),
         Figure::new("frames_when_nothing_changed", figures.idle_frames as f64, "frames").at_most(0.0),
         Figure::new("frames_for_1000_keys_at_once", figures.burst_frames as f64, "frames").at_most(1.0),
         Figure::new("frames_a_second_8_episodes_playing", crowd.frames_per_s, "frames/s"),

@@ -56,7 +56,11 @@ fn way(standing: &Standing, theme: &Theme) -> Line<'static> {
         ("used", &[State::Used]),
     ];
     // A recipe is trained by, a revision is played and promoted.
-    let not_on_it: &[&str] = if is_recipe(standing) { &["gate", "promoted"] } else { &["used"] };
+    let not_on_it: &[&str] = if is_recipe(standing) {
+        &["gate", "promoted"]
+    } else {
+        &["used"]
+    };
     let steps: Vec<_> = WAY.into_iter().filter(|(name, _)| !not_on_it.contains(name)).collect();
     let (sign, word, slot) = review::standing(standing);
     let at = steps.iter().position(|(_, states)| states.contains(&standing.state));
