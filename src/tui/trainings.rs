@@ -278,7 +278,7 @@ impl Reader {
     /// Trainings of a workspace.
     pub(super) fn new(workspace: &Workspace) -> Self {
         Self {
-            folder: workspace.root().join("trainings"),
+            folder: workspace.trainings_dir(),
             all: BTreeMap::new(),
         }
     }

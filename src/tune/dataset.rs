@@ -152,6 +152,19 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<Digest, TuneError> {
     Ok(Digest::of(bytes))
 }
 
+/// Digest of a file: of a set as it was certified, of an adapter.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn file_digest(path: &Path) -> Result<Digest, TuneError> {
+    let bytes = std::fs::read(path).map_err(|source| TuneError::File {
+        path: path.to_owned(),
+        done: "read",
+        source,
+    })?;
+    Ok(Digest::of(bytes))
+}
+
 /// A new file beside another.
 fn tempfile_in(folder: &Path, path: &Path) -> std::io::Result<(PathBuf, std::fs::File)> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
