@@ -198,13 +198,15 @@ fn nothing_decided_is_lost_to_a_kill_and_an_item_leads_into_its_run() {
 fn a_selection_is_made_from_runs_in_the_dialog() {
     let room = tempfile::tempdir().unwrap();
     let home = room.path();
-    scripted_run(home, "traces.db", "101", 12);
+    std::fs::create_dir_all(home.join("workspace/runs")).unwrap();
+    scripted_run(home, "workspace/runs/traces.db", "101", 12);
     let mut terminal = Terminal::start_as(home, &[], (80, 24), &[("USER", "ada")], &[]);
     terminal.wait_for("Runs ·");
     terminal.send("4");
     terminal.wait_for("No training data waits");
     terminal.send("n");
     terminal.wait_for("New selection");
+    terminal.wait_for("reads 1 run");
     terminal.send("\r");
     terminal.wait_for("TARGET");
     assert!(terminal.screen().contains("GATE"));

@@ -53,7 +53,7 @@ fn list(state: &mut State, action: Action) -> Vec<Effect> {
                 return ask_for(state, id);
             }
         }
-        Action::NewSelection => open_form(state),
+        Action::NewSelection => return open_form(state),
         Action::StopRun => return vec![Effect::StopSelecting],
         Action::Reload => return vec![Effect::Review(Ask::List)],
         _ => {}
@@ -256,16 +256,18 @@ pub(super) fn settle(state: &mut State) -> Vec<Effect> {
 }
 
 /// Opens the dialog as it was left.
-fn open_form(state: &mut State) {
+fn open_form(state: &mut State) -> Vec<Effect> {
     if let Some(word) = &state.curate.working {
         let said = format!("one at a time: {word}");
         state.say(Mood::Info, said);
-        return;
+        return Vec::new();
     }
     let mut form = state.curate.form.take().unwrap_or_else(SelectForm::new);
     form.know(&state.runs.entries);
     form.fields.at = 0;
     state.overlays.push(Overlay::Select(Box::new(form)));
+    // What was played meanwhile is known as soon as it is listed.
+    vec![Effect::ListRuns]
 }
 
 /// Actions in the dialog.
