@@ -23,7 +23,8 @@ use super::{TuiError, update};
 use crate::config::{Settings, Workspace};
 use crate::llm::Usage;
 use crate::review::{
-    Content, Dossier, Draft, Item, Proposal, RevisionContent, SelectedRun, SelectionContent, Standing, items_digest,
+    Content, Dossier, Draft, Facts, Item, Proposal, RevisionContent, SelectedRun, SelectionContent, Standing,
+    items_digest,
 };
 use crate::store::Reader;
 use crate::types::{ChatRole, EpisodeNo, Message, Phase, StepNo};
@@ -302,7 +303,7 @@ fn item(n: u32) -> Item {
         reason: "read 2 times, advantage +0.12".to_owned(),
         note: format!("read at step {}, reward +1 after it", n % 1000 + 9),
         alike: n.is_multiple_of(7).then_some(n / 14),
-        facts: crate::review::Facts::default(),
+        facts: Facts::default(),
     }
 }
 
@@ -335,7 +336,6 @@ pub fn crowd(workspace: &Workspace, episodes: u32, time: Duration) -> Result<Cro
         world: settings.run.env,
         scaffold: settings.run.scaffold,
         model: "scripted".to_owned(),
-        specialist: None,
         seeds: format!("1..{episodes}"),
         max_steps: 1_000_000,
         workers: episodes,

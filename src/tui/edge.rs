@@ -8,6 +8,8 @@ use std::time::Instant;
 use crossbeam_channel::{Receiver, Sender};
 
 use super::coloring;
+use super::curate::TalkWish;
+use super::curating;
 use super::data::{Data, EditRequest, Effect, Event, LiveId, StartRequest};
 use super::effects::{Ask, ColourRequest, EditOf, LabAsk};
 use super::insight;
@@ -59,6 +61,9 @@ pub(super) struct Edge {
     /// The optimization under way.
     optimization: Cancel,
     trainings: Option<Follower>,
+    talks: Option<Sender<TalkWish>>,
+    /// The selection that is being made.
+    selecting: Cancel,
 }
 
 /// What only the program's loop can do.
@@ -117,6 +122,8 @@ impl Edge {
             exchange: Cancel::new(),
             optimization: Cancel::new(),
             trainings: None,
+            talks: None,
+            selecting: Cancel::new(),
         })
     }
 
@@ -218,7 +225,15 @@ impl Edge {
                 let _ = self.proposals.send(ask);
             }
             Effect::Colour(request) => self.colour(request),
-            Effect::Talk(_) | Effect::Select(_) | Effect::StopSelecting => {}
+            Effect::Talk(wish) => self.talk(wish),
+            Effect::Select(request) => {
+                self.selecting = Cancel::new();
+                let (workspace, cancel) = (self.workspace.clone(), self.selecting.clone());
+                jobs::spawn(&self.events, move |events| {
+                    curating::select(&workspace, &request, &cancel, events)
+                });
+            }
+            Effect::StopSelecting => self.selecting.cancel(),
             Effect::Start(request) => self.start(request),
             Effect::Resume(path) => {
                 let (workspace, settings) = (self.workspace.clone(), self.settings.clone());
@@ -325,6 +340,17 @@ impl Edge {
         }
     }
 
+    /// Has conversations read. The thread begins with the first wish.
+    fn talk(&mut self, wish: TalkWish) {
+        if self.talks.is_none() {
+            self.talks = curating::spawn(self.events.clone()).ok();
+        }
+        if let Some(talks) = &self.talks {
+            // Without room the newest is asked for with the next item.
+            let _ = talks.try_send(wish);
+        }
+    }
+
     fn ask(&self, request: Request) {
         // A loader that is gone has said why.
         let _ = self.loader.send(request);
@@ -402,6 +428,7 @@ impl Edge {
         self.trainings = None;
         self.pull.cancel();
         self.optimization.cancel();
+        self.selecting.cancel();
         self.adopt();
         let emptied = locked(&self.trash).empty();
         (self.played.into_handles(), emptied.err().map(|error| error.to_string()))

@@ -14,6 +14,7 @@ mod cache;
 mod coloring;
 mod columns;
 mod curate;
+mod curating;
 mod data;
 mod edge;
 mod editor;

@@ -359,7 +359,7 @@ impl LinePrompt {
             LineFor::Overrule => "the gate does not say so: promote all the same, because",
             LineFor::Discard => "discard it, because",
             LineFor::Demote => "take the promotion back, because",
-            LineFor::Items => "show only (phase: op: ep: seed: is: score> text)",
+            LineFor::Items => "show only (selected waiting phase: op: ep: seed: reads>0 alike, or words)",
             LineFor::Fewer => "fewer than the minimum: commit all the same, because",
             LineFor::Save => "save the screen as (.txt .ansi .svg)",
         }

@@ -230,6 +230,11 @@ impl State {
         !self.curate.list.is_empty()
     }
 
+    /// Whether a selection is being made.
+    pub(crate) fn selects_data(&self) -> bool {
+        self.curate.selecting
+    }
+
     /// The open data selection, if it is as asked.
     fn selection(&self, fits: impl Fn(&OpenSelection) -> bool) -> bool {
         self.curate.open.as_ref().is_some_and(|open| fits(open))
@@ -252,10 +257,7 @@ impl State {
 
     /// Whether the current item was read at a later step.
     pub(crate) fn has_later_read(&self) -> bool {
-        self.selection(|open| {
-            open.current()
-                .is_some_and(|(_, item)| super::curate::read_at(item).is_some())
-        })
+        self.selection(|open| open.current().is_some_and(|(_, item)| item.facts.first_read.is_some()))
     }
 
     /// Whether the accepted items can be certified.

@@ -12,12 +12,13 @@ use crossbeam_channel::{RecvTimeoutError, Sender, bounded};
 
 use super::data::{Data, Event, LabNews};
 use crate::config::Workspace;
+use crate::store::Claim;
 use crate::tune::train::{TrainJob, TrainNews};
 
 /// How often it is looked for new lines.
 const POLL: Duration = Duration::from_millis(500);
-/// How long a training that is worked on may be silent, at least.
-const SILENT: Duration = Duration::from_secs(30);
+/// The claim that whoever trains has on a training's folder.
+const CLAIM: &str = "training";
 /// Updates that are kept one by one; a longer training is thinned out.
 const KEPT: usize = 4_096;
 /// Bytes of a log that are read at once.
@@ -146,7 +147,28 @@ impl Training {
         }
     }
 
-    /// Takes in a line of its log.
+    /// Takes in a line of its log; what is none is passed over.
+    fn line_of(&mut self, line: &[u8]) {
+        let Ok(value) = serde_json::from_slice::<serde_json::Value>(line) else {
+            return;
+        };
+        // The last line of one that failed.
+        if let Some(failed) = value.get("failed") {
+            let words = ["what", "message", "hint", "why"]
+                .into_iter()
+                .filter_map(|name| failed.get(name)?.as_str());
+            let words: Vec<&str> = words.collect();
+            let kind = failed.get("kind").and_then(serde_json::Value::as_str);
+            self.fault = Some(match words.is_empty() {
+                true => kind.unwrap_or("it failed").replace('_', " "),
+                false => words.join("; "),
+            });
+        } else if let Ok(news) = serde_json::from_value::<TrainNews>(value) {
+            self.take(news);
+        }
+    }
+
+    /// Takes in news.
     pub(crate) fn take(&mut self, news: TrainNews) {
         match news {
             TrainNews::Planned {
@@ -256,7 +278,7 @@ impl Reader {
     /// Trainings of a workspace.
     pub(super) fn new(workspace: &Workspace) -> Self {
         Self {
-            folder: workspace.root().join("trainings"),
+            folder: workspace.trainings_dir(),
             all: BTreeMap::new(),
         }
     }
@@ -300,7 +322,10 @@ impl Followed {
                     let value: serde_json::Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
                     serde_json::from_value(value).map_err(|error| error.to_string())
                 }) {
-                Ok(job) => self.training.job = Some(job),
+                Ok(job) => {
+                    self.training.job = Some(job);
+                    self.training.fault.take_if(|fault| fault.starts_with("job.json"));
+                }
                 Err(why) => self.training.fault = Some(format!("job.json cannot be read: {why}")),
             }
         }
@@ -311,11 +336,7 @@ impl Followed {
         {
             self.training.fault = Some(format!("train.jsonl cannot be read: {error}"));
         }
-        let failed = std::fs::read_to_string(folder.join("failed.txt")).ok();
-        if let Some(why) = failed.filter(|why| !why.trim().is_empty()) {
-            self.training.fault = Some(why.trim().to_owned());
-        }
-        self.judge();
+        self.judge(Claim::is_held(&Workspace::at(folder), CLAIM));
     }
 
     fn read_on(&mut self, log: &Path) -> std::io::Result<()> {
@@ -337,10 +358,7 @@ impl Followed {
                 return Ok(());
             };
             for line in bytes[..end].split(|byte| *byte == b'\n') {
-                let value = serde_json::from_slice::<serde_json::Value>(line);
-                if let Ok(news) = value.and_then(serde_json::from_value::<TrainNews>) {
-                    self.training.take(news);
-                }
+                self.training.line_of(line);
             }
             self.read += end as u64 + 1;
         }
@@ -348,8 +366,7 @@ impl Followed {
     }
 
     /// How it stands, and how long it will take.
-    fn judge(&mut self) {
-        let now = SystemTime::now();
+    fn judge(&mut self, held: bool) {
         let (at, of) = self.training.at;
         let pace = |from: SystemTime, steps: u32| {
             let seconds = self.log?.duration_since(from).ok()?.as_secs_f64();
@@ -363,16 +380,12 @@ impl Followed {
         if self.seen.is_none_or(|(_, step)| step > at) {
             self.seen = self.log.map(|time| (time, at));
         }
-        let silent = self.log.or(self.job).and_then(|time| now.duration_since(time).ok());
-        let patience = SILENT.max(Duration::from_secs_f64(
-            seconds.unwrap_or(0.0).clamp(0.0, 3_600.0) * 4.0,
-        ));
         let training = &mut self.training;
         training.stage = match (&training.finished, &training.fault) {
             (Some(_), _) => Stage::Done,
+            _ if held => Stage::Running,
             (None, Some(_)) => Stage::Failed,
-            (None, None) if silent.is_none_or(|silent| silent < patience) => Stage::Running,
-            _ => Stage::Stopped,
+            (None, None) => Stage::Stopped,
         };
         training.left = match training.stage {
             // Whole ten seconds: it is an estimate, and the screen is drawn when it changes.
@@ -464,6 +477,7 @@ mod tests {
             "save":false,"gpus":0,"targets":"attn","seed":1},"out":"a.gguf","folder":".","held_out":0.1,"threads":null,"memory":null}"#;
         std::fs::write(folder.join("job.json"), job).unwrap();
         let mut log = std::fs::File::create(folder.join("train.jsonl")).unwrap();
+        let claim = Claim::take(&Workspace::at(&folder), CLAIM).unwrap().unwrap();
         let line = |news: &TrainNews| serde_json::to_string(news).unwrap() + "\n";
         let mut write = |text: &str| log.write_all(text.as_bytes()).unwrap();
         write(&line(&planned(0)));
@@ -475,7 +489,7 @@ mod tests {
         assert_eq!(now.job.as_ref().unwrap().config.rank, 8);
         assert_eq!(
             (now.at, now.points.len(), now.stage),
-            ((1, 10), 1, Stage::Failed),
+            ((1, 10), 1, Stage::Running),
             "{:?}",
             now.fault
         );
@@ -492,7 +506,15 @@ mod tests {
         write(&line(&planned(2)));
         let now = look();
         assert_eq!((now.at, now.points.len(), now.stage), ((2, 10), 2, Stage::Running));
+        drop(claim);
+        assert_eq!(look().stage, Stage::Stopped);
         write(&line(&step(3, 1.1)));
+        write("{\"failed\":{\"kind\":\"unfit\",\"what\":\"no tensor\",\"hint\":\"take another\"}}\n");
+        let now = look();
+        assert_eq!(
+            (now.stage, now.fault.as_deref()),
+            (Stage::Failed, Some("no tensor; take another"))
+        );
         write(&line(&TrainNews::Done {
             steps: 10,
             loss: 0.4,

@@ -60,16 +60,11 @@ impl Index {
             index.items.push(Entry {
                 episode,
                 op,
-                malformed: is_malformed(item),
+                malformed: item.facts.malformed > 0,
             });
         }
         index
     }
-}
-
-/// Whether its author noted tags that cannot be read.
-fn is_malformed(item: &Item) -> bool {
-    item.note.contains("malformed") || item.reason.contains("malformed")
 }
 
 /// Items of one kind, counted.
@@ -106,8 +101,8 @@ fn count(index: &Index, items: &[Item], takes: impl Fn(usize) -> bool) -> Side {
     };
     let mut episodes = vec![0u32; index.episodes.len()];
     let mut groups: Vec<bool> = Vec::new();
-    for (at, (entry, item)) in index.items.iter().zip(items).enumerate().filter(|(at, _)| takes(*at)) {
-        let _ = at;
+    let taken = index.items.iter().zip(items).enumerate().filter(|(at, _)| takes(*at));
+    for (entry, item) in taken.map(|(_, both)| both) {
         side.count += 1;
         match item.phase {
             Phase::Log => side.log += 1,
@@ -164,6 +159,8 @@ pub(crate) struct Balance {
     pub(crate) minimum: u32,
     /// Names of the ops, the most frequent first, with their places in [`Side::ops`].
     pub(crate) ops: Vec<(String, usize)>,
+    /// The filter that shows accepted items on a seed of the gate.
+    pub(crate) gate_filter: String,
     /// What is wrong with what is accepted; while nothing is, with what is selected.
     pub(crate) warnings: Vec<Warning>,
 }
@@ -186,6 +183,10 @@ impl Balance {
             selected_waiting: (0..items.len()).filter(waits).count() as u32,
             minimum: content.minimum,
             ops,
+            gate_filter: accepted
+                .seeds
+                .first()
+                .map_or_else(String::new, |seed| format!("seed:{seed} accepted")),
             warnings: Vec::new(),
             all,
             selected,
@@ -265,7 +266,7 @@ impl Balance {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::review::{ItemVerdict, SelectedRun, Seq};
+    use crate::review::{Facts, ItemVerdict, SelectedRun, Seq};
     use crate::types::{Digest, StepNo};
 
     fn item(episode: u32, seed: u64, phase: Phase, op: &str, alike: Option<u32>) -> Item {
@@ -281,13 +282,12 @@ mod tests {
             selected: episode == 0,
             score: 0.0,
             reason: String::new(),
-            note: if op == "READ" {
-                "1 malformed tag".into()
-            } else {
-                String::new()
-            },
+            note: String::new(),
             alike,
-            facts: crate::review::Facts::default(),
+            facts: Facts {
+                malformed: u32::from(op == "READ"),
+                ..Facts::default()
+            },
         }
     }
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use crate::tui::data::{RunEntry, RunState};
 use crate::tui::fields::{Field, Fields};
+use crate::tui::widgets::text;
 use crate::tune::select::rules::Rules;
 use crate::types::{Phase, Seeds};
 
@@ -247,10 +248,11 @@ impl SelectForm {
         Ok(files)
     }
 
-    /// The command that does the same.
-    pub(crate) fn command(&self) -> String {
-        let count = self.meant().map_or(0, |runs| runs.len());
-        format!("reads {count} runs; every LOG phase and PLAN consultation is listed, the rules say which are selected")
+    /// What will happen.
+    pub(crate) fn outlook(&self) -> String {
+        let count = self.meant().map_or(0, |runs| runs.len() as u64);
+        let runs = text::counted(count, "run");
+        format!("reads {runs}: every LOG phase and PLAN consultation is listed, the rules say which are selected")
     }
 }
 

@@ -10,9 +10,9 @@ mod talk;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub(crate) use balance::{Balance, Side, Warning};
+pub(crate) use balance::{Balance, Side};
 pub(crate) use form::{SelectForm, SelectRequest};
-pub(crate) use talk::{Cut, Page, Talk, TalkWish, Wanted, read_at};
+pub(crate) use talk::{Page, Talk, TalkWish, Wanted};
 
 use super::layout::CuratePane;
 use super::widgets::list::Scroll;
@@ -39,6 +39,8 @@ pub(crate) struct CurateScreen {
     pub(crate) items: Option<(ProposalId, Arc<Vec<Item>>)>,
     /// The dialog as it was left.
     pub(crate) form: Option<SelectForm>,
+    /// A selection is being made.
+    pub(crate) selecting: bool,
     /// What a job of this screen does.
     pub(crate) working: Option<String>,
     /// What was found when a selection was certified: lines.

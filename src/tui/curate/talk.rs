@@ -15,6 +15,7 @@ use crate::tui::theme::{Slot, Theme};
 use crate::tui::widgets::document::Document;
 use crate::tui::widgets::list::Scroll;
 use crate::tui::widgets::text;
+use crate::tune::postprocess::{Cut, Dropped};
 use crate::types::{Digest, EpisodeNo, Message, Phase, StepNo};
 
 /// Conversations that are wanted.
@@ -43,17 +44,6 @@ pub(crate) struct Wanted {
     pub(crate) digest: Digest,
 }
 
-/// Bytes of a message that are not trained on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Cut {
-    /// Which message.
-    pub(crate) message: usize,
-    /// Its bytes.
-    pub(crate) range: Range<usize>,
-    /// Why, in words.
-    pub(crate) why: String,
-}
-
 /// A conversation as it was recorded, with what would become of it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Talk {
@@ -62,7 +52,7 @@ pub(crate) struct Talk {
     /// What the postprocess cuts, in order.
     pub(crate) cuts: Vec<Cut>,
     /// Why the postprocess drops it as a whole.
-    pub(crate) dropped: Option<String>,
+    pub(crate) dropped: Option<Dropped>,
     /// It is not what was proposed: why.
     pub(crate) changed: Option<String>,
     /// Operations of its scaffold.
@@ -80,13 +70,6 @@ pub(crate) struct Page {
     pub(crate) scroll: Scroll,
     /// The line that the target begins with.
     pub(crate) target: usize,
-}
-
-/// The first later step that an item's note names: `read at step 67`.
-pub(crate) fn read_at(item: &Item) -> Option<StepNo> {
-    let (_, rest) = item.note.split_once("at step ")?;
-    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().ok().map(StepNo).filter(|step| *step > item.step)
 }
 
 /// A text with styles that is put together piece by piece.
@@ -160,13 +143,12 @@ impl Talk {
         let mut pieces: Vec<(String, Option<&str>)> = Vec::new();
         let mut from = 0;
         for cut in self.cuts.iter().filter(|cut| cut.message == at) {
-            let (Some(before), Some(gone)) = (content.get(from..cut.range.start), content.get(cut.range.clone()))
-            else {
+            let (Some(before), Some(gone)) = (content.get(from..cut.start), content.get(cut.start..cut.end)) else {
                 continue;
             };
             pieces.push((inspector::text_of(before), None));
-            pieces.push((inspector::text_of(gone), Some(&cut.why)));
-            from = cut.range.end;
+            pieces.push((inspector::text_of(gone), Some(cut.why.words())));
+            from = cut.end;
         }
         pieces.push((inspector::text_of(content.get(from..).unwrap_or_default()), None));
         let whole: String = pieces.iter().map(|(piece, _)| piece.as_str()).collect();
@@ -176,7 +158,6 @@ impl Talk {
         for (piece, why) in &pieces {
             match why {
                 Some(why) => {
-                    let why = text::clean(text::head(why, 200)).into_owned();
                     sheet.piece(&format!("[cut, {why}: "), theme.bold(Slot::Removed));
                     sheet.piece(piece, gone);
                     sheet.piece("]", theme.bold(Slot::Removed));
@@ -192,8 +173,11 @@ impl Talk {
     }
 
     fn after(&self, item: &Item, theme: &Theme, sheet: &mut Sheet) {
-        if let Some(why) = &self.dropped {
-            sheet.line(&format!("✗ the postprocess drops it: {why}"), theme.bold(Slot::Bad));
+        if let Some(why) = self.dropped {
+            sheet.line(
+                &format!("✗ the postprocess drops it: {}", why.words()),
+                theme.bold(Slot::Bad),
+            );
         }
         sheet.line("── what happened later", theme.style(Slot::Dim));
         let note = match item.note.trim() {
@@ -201,6 +185,10 @@ impl Talk {
             note => note,
         };
         sheet.line(note, theme.style(Slot::Info));
+        let numbers = in_numbers(item);
+        if !numbers.is_empty() {
+            sheet.line(&numbers, theme.style(Slot::Dim));
+        }
         let (said, slot) = match item.selected {
             true => ("selected", Slot::Good),
             false => ("not selected", Slot::Warn),
@@ -214,6 +202,29 @@ impl Talk {
             sheet.line("others have nearly the same answer", theme.style(Slot::Warn));
         }
     }
+}
+
+/// What is known of an item besides its note, as far as there is something.
+fn in_numbers(item: &Item) -> String {
+    let facts = &item.facts;
+    let mut said = Vec::new();
+    if facts.reward_after != 0.0 {
+        said.push(format!("reward {:+} in the steps after", facts.reward_after));
+    }
+    if facts.bytes_written > 0 {
+        said.push(format!("wrote {}", text::bytes(facts.bytes_written)));
+    }
+    for (count, what) in [
+        (facts.redundant, "redundant writes"),
+        (facts.empty, "empty retrievals"),
+        (facts.failed, "failed ops"),
+        (facts.malformed, "MALFORMED TAGS"),
+    ] {
+        if count > 0 {
+            said.push(format!("{count} {what}"));
+        }
+    }
+    said.join(" · ")
 }
 
 /// A part of a text with those of its marks that lie in it.
@@ -234,7 +245,9 @@ fn coloured(whole: &str, range: Range<usize>, marks: &[(Range<usize>, Style)], p
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::review::Facts;
     use crate::tui::testing;
+    use crate::tune::postprocess::Why;
     use crate::types::ChatRole;
 
     fn item(note: &str) -> Item {
@@ -252,7 +265,11 @@ mod tests {
             reason: "read twice\u{1b}[2J".into(),
             note: note.into(),
             alike: None,
-            facts: crate::review::Facts::default(),
+            facts: Facts {
+                reward_after: 1.0,
+                malformed: 2,
+                ..Facts::default()
+            },
         }
     }
 
@@ -268,14 +285,16 @@ mod tests {
             cuts: vec![
                 Cut {
                     message: 1,
-                    range: end..answer.len(),
-                    why: "after DONE".into(),
+                    start: end,
+                    end: answer.len(),
+                    why: Why::AfterDone,
                 },
                 // A range inside of a letter, or past the end, is passed over.
                 Cut {
                     message: 1,
-                    range: answer.len()..answer.len() + 9,
-                    why: "broken".into(),
+                    start: answer.len(),
+                    end: answer.len() + 9,
+                    why: Why::Fence,
                 },
             ],
             vocabulary: testing::vocabulary(),
@@ -286,7 +305,11 @@ mod tests {
         assert!(said.contains("<|DONE|>[cut, after DONE:  and then I walk]\n"), "{said}");
         assert!(said.contains("── 1 of 2 · user · context") && said.contains("━━ 2 of 2 · assistant · TARGET"));
         assert!(
-            said.contains("read at step 67") && !said.contains('\u{1b}') && !said.contains("broken"),
+            said.contains("read at step 67") && !said.contains('\u{1b}') && !said.contains("fence"),
+            "{said}"
+        );
+        assert!(
+            said.contains("reward +1 in the steps after · 2 MALFORMED TAGS"),
             "{said}"
         );
         assert!(said.lines().nth(target).unwrap().starts_with("━━"), "{target}");
@@ -302,13 +325,5 @@ mod tests {
             .unwrap();
         assert_ne!(tag.1.fg, theme.style(Slot::Text).fg);
         assert!(spans.windows(2).all(|pair| pair[0].0.end <= pair[1].0.start));
-    }
-
-    #[test]
-    fn the_step_of_a_later_read_is_found_in_the_note() {
-        assert_eq!(read_at(&item("read again at step 67, +1")), Some(StepNo(67)));
-        assert_eq!(read_at(&item("read at step 3")), None, "before it was written");
-        assert_eq!(read_at(&item("never read")), None);
-        assert_eq!(read_at(&item("read at step x")), None);
     }
 }

@@ -359,6 +359,7 @@ pub(crate) static TABLE: &[Binding] = &[
     key(P::Curate, &["Home", "g"], A::Top, "first", "The first", 0),
     key(P::Curate, &["End", "G"], A::Bottom, "last", "The last", 0),
     key(P::Curate, &["n"], A::NewSelection, "new selection", "Select candidates from runs by rules", 4),
+    key_if(State::selects_data, P::Curate, &["x"], A::StopRun, "stop", "Stop reading runs; nothing is selected then", 4),
     key(P::Curate, &["C-r"], A::Reload, "reload", "Look for selections again", 0),
 
     // the dialog that makes one: letters are typed
@@ -383,7 +384,7 @@ pub(crate) static TABLE: &[Binding] = &[
     key(P::Selection, &["End", "G"], A::Bottom, "last", "The last", 0),
     key(P::Selection, &["J"], A::HunkBy(1), "item", "The next item", 3),
     key(P::Selection, &["K"], A::HunkBy(-1), "item", "The item before", 3),
-    key(P::Selection, &["/"], A::Filter, "filter", "Show only some, such as `phase:LOG op:APPEND is:waiting`; empty shows all", 5),
+    key(P::Selection, &["/"], A::Filter, "filter", "Show only some, such as `phase:LOG op:APPEND reads>0 waiting`; empty shows all", 5),
     key_if(State::filters_items, P::Selection, &["X"], A::ClearFilter, "no filter", "Show all items again", 5),
     key(P::Selection, &["Enter"], A::Open, "its step", "The step in Watch (Esc comes back)", 6),
     key_if(State::has_later_read, P::Selection, &["]"], A::ReadAt, "read at", "The step at which it was read again, in Watch (Esc comes back)", 0),

@@ -36,8 +36,8 @@ fn list(state: &State, area: Rect, buf: &mut Buffer) {
         title: (
             "Curate",
             format!(
-                "{} data selections · waiting for you: {}{doing}",
-                curate.list.len(),
+                "{} · waiting for you: {}{doing}",
+                text::counted(curate.list.len() as u64, "data selection"),
                 curate.waiting()
             ),
         ),

@@ -18,78 +18,77 @@ use crate::tui::widgets::text;
 /// Columns of a field's name.
 const NAMES: usize = 10;
 
+/// A dialog of fields as it is drawn.
+struct Dialog<'a, F> {
+    title: &'a str,
+    fields: &'a Fields<F>,
+    /// Nothing is typed now.
+    busy: bool,
+    /// What there is to choose from in the field that is written in.
+    choices: Vec<&'a str>,
+}
+
 /// Over the screen: the dialog that starts a run.
 pub(crate) fn draw(state: &State, form: &Form, area: Rect, buf: &mut Buffer) {
-    let choices = form.choices(form.fields.field());
-    draw_fields(
-        state,
-        "New run",
-        &form.fields,
-        form.starting,
-        &choices,
-        area,
-        buf,
-        |wide| below(state, form, wide),
-    );
+    let dialog = Dialog {
+        title: "New run",
+        fields: &form.fields,
+        busy: form.starting,
+        choices: form.choices(form.fields.field()),
+    };
+    draw_dialog(state, &dialog, area, buf, |wide| below(state, form, wide));
 }
 
 /// Over the screen: the dialog that starts an optimization.
 pub(crate) fn draw_optimize(state: &State, form: &OptimizeForm, area: Rect, buf: &mut Buffer) {
-    let choices = form.choices(form.fields.field());
-    draw_fields(
-        state,
-        "New optimization",
-        &form.fields,
-        false,
-        &choices,
-        area,
-        buf,
-        |wide| what_it_does(state, &form.fields, form.command(), wide),
-    );
+    let dialog = Dialog {
+        title: "New optimization",
+        fields: &form.fields,
+        busy: false,
+        choices: form.choices(form.fields.field()),
+    };
+    draw_dialog(state, &dialog, area, buf, |wide| {
+        fault_or(state, &form.fields, &form.command(), wide)
+    });
 }
 
 /// Over the screen: the dialog that makes a data selection.
 pub(crate) fn draw_select(state: &State, form: &SelectForm, area: Rect, buf: &mut Buffer) {
-    let choices = form.choices(form.fields.field());
-    draw_fields(
-        state,
-        "New selection",
-        &form.fields,
-        false,
-        &choices,
-        area,
-        buf,
-        |wide| what_it_does(state, &form.fields, form.command(), wide),
-    );
+    let dialog = Dialog {
+        title: "New selection",
+        fields: &form.fields,
+        busy: false,
+        choices: form.choices(form.fields.field()),
+    };
+    draw_dialog(state, &dialog, area, buf, |wide| {
+        fault_or(state, &form.fields, &form.outlook(), wide)
+    });
 }
 
-/// What is wrong, or the command that does the same.
-fn what_it_does<F: Field>(state: &State, fields: &Fields<F>, command: String, wide: usize) -> Vec<Line<'static>> {
+/// What is wrong, or what will happen.
+fn fault_or<F: Field>(state: &State, fields: &Fields<F>, said: &str, wide: usize) -> Vec<Line<'static>> {
     let theme = &state.theme;
     match &fields.error {
         Some(error) => wrapped(&format!("✗ {}", text::clean(error)), wide, theme.bold(Slot::Bad)),
-        None => wrapped(&text::clean(&command), wide, theme.style(Slot::Faint)),
+        None => wrapped(&text::clean(said), wide, theme.style(Slot::Faint)),
     }
 }
 
 /// A line a field, what may be written, the choices, what is wrong.
-#[allow(clippy::too_many_arguments)]
-fn draw_fields<F: Field>(
+fn draw_dialog<F: Field>(
     state: &State,
-    title: &str,
-    own: &Fields<F>,
-    busy: bool,
-    choices: &[&str],
+    dialog: &Dialog<'_, F>,
     area: Rect,
     buf: &mut Buffer,
     below: impl FnOnce(usize) -> Vec<Line<'static>>,
 ) {
+    let own = dialog.fields;
     let fields: Vec<(&'static str, &str)> = F::ALL.iter().map(|field| (field.name(), own.text(*field))).collect();
     let at = own.field().place();
     let theme = &state.theme;
     let count = fields.len() as u16;
     let place = layout::centred(area, 78.min(area.width - 2), count + 9);
-    let inner = view::over(buf, place, title, theme);
+    let inner = view::over(buf, place, dialog.title, theme);
     let wide = usize::from(inner.width);
     let longest = fields.iter().map(|(name, _)| name.len() + 1).max().unwrap_or(0);
     let names = NAMES.max(longest);
@@ -108,7 +107,7 @@ fn draw_fields<F: Field>(
             Span::styled(text::pad(name, names), theme.style(Slot::Dim)),
             Span::styled(said, theme.bold(Slot::Text)),
         ];
-        if here && !busy {
+        if here && !dialog.busy {
             spans.push(Span::styled("▏", theme.bold(Slot::Key)));
         }
         text::put_line(buf, inner, row, &Line::from(spans));
@@ -123,9 +122,9 @@ fn draw_fields<F: Field>(
     }
     let about = Line::styled(format!("  {}", own.field().about()), theme.style(Slot::Dim));
     text::put_line(buf, inner, count + 1, &about);
-    if !choices.is_empty() {
+    if !dialog.choices.is_empty() {
         let mut spans = vec![Span::styled("  there is: ", theme.style(Slot::Faint))];
-        for choice in choices {
+        for choice in &dialog.choices {
             let chosen = fields.get(at).is_some_and(|(_, said)| said == choice);
             let style = if chosen {
                 theme.bold(Slot::Accent)

@@ -83,6 +83,15 @@ fn row(one: &Training, wide: usize, theme: &Theme) -> Line<'static> {
     ])
 }
 
+/// Seconds as people say them who wait for something: `40 s`, `7 min`, `2.5 h`.
+fn clock(seconds: f64) -> String {
+    match seconds {
+        s if s < 100.0 => format!("{s:.0} s"),
+        s if s < 6_000.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3_600.0),
+    }
+}
+
 /// What is said of a training in one line.
 fn in_words(one: &Training) -> String {
     let mut parts = Vec::new();
@@ -94,10 +103,10 @@ fn in_words(one: &Training) -> String {
         parts.push(format!("{:.0} tok/s", one.speed));
     }
     if let Some(left) = one.left {
-        parts.push(format!("{} left", text::duration(left * 1000.0)));
+        parts.push(format!("{} left", clock(left)));
     }
     if let Some(done) = &one.finished {
-        parts.push(format!("took {}", text::duration(done.seconds * 1000.0)));
+        parts.push(format!("took {}", clock(done.seconds)));
         if done.peak > 0 {
             parts.push(format!("peak {} MiB", text::grouped(done.peak >> 20)));
         }
@@ -228,13 +237,13 @@ impl Plot {
         self.cells.iter().skip(row * self.wide).take(self.wide).copied()
     }
 
-    /// The learning rate of each column, on a scale of its own; the last known one where no update falls.
+    /// The learning rate of each column so far, on a scale of its own; the last known one where no update falls.
     fn rates(&self, one: &Training) -> Vec<u64> {
-        let mut rates = vec![0; self.wide];
         let end = one.points.last().map_or(0, |point| self.column(point.step));
+        let mut rates = vec![0; end + 1];
         let mut points = one.points.iter().peekable();
         let mut rate = 0.0;
-        for (column, slot) in rates.iter_mut().enumerate().take(end + 1) {
+        for (column, slot) in rates.iter_mut().enumerate() {
             while let Some(point) = points.next_if(|point| self.column(point.step) <= column) {
                 rate = point.lr;
             }

@@ -6,12 +6,13 @@ use super::review::{dossier, dossier_of, entry};
 use super::*;
 use crate::llm::Usage;
 use crate::review::{
-    Content, Dossier, Draft, Item, Judgement, Places, Proposal, Reason, SelectedRun, SelectionContent, Standing,
+    Content, Dossier, Draft, Facts, Item, Judgement, Places, Proposal, Reason, SelectedRun, SelectionContent, Standing,
     Verdict, What, items_digest,
 };
-use crate::tui::curate::{Chosen, CurateNews, Cut, OpenSelection, Talk};
+use crate::tui::curate::{Chosen, CurateNews, OpenSelection, Talk};
 use crate::tui::effects::Ask;
 use crate::tui::layout::CuratePane;
+use crate::tune::postprocess::{Cut, Why};
 use crate::types::{ChatRole, Digest, Message};
 
 /// Items of three episodes, the last one on a seed of the gate; every fourth is a PLAN.
@@ -47,7 +48,13 @@ pub(super) fn items(count: u32) -> Vec<Item> {
             },
             note: format!("read at step {}, reward +1 after it", n + 9),
             alike: (n % 5 == 0).then_some(n / 10),
-            facts: crate::review::Facts::default(),
+            facts: Facts {
+                later_reads: 2,
+                first_read: Some(StepNo(n + 9)),
+                reward_after: 1.0,
+                bytes_written: 17,
+                ..Facts::default()
+            },
         }
     };
     (0..count).map(one).collect()
@@ -107,8 +114,9 @@ fn talk() -> Talk {
         ],
         cuts: vec![Cut {
             message: 2,
-            range: end..answer.len(),
-            why: "after DONE".into(),
+            start: end,
+            end: answer.len(),
+            why: Why::AfterDone,
         }],
         vocabulary: testing::vocabulary(),
         ..Talk::default()
@@ -158,7 +166,7 @@ fn open(state: &State) -> &OpenSelection {
     state.curate.open.as_ref().unwrap()
 }
 
-fn shown(size: (u16, u16)) -> State {
+pub(super) fn shown(size: (u16, u16)) -> State {
     let (dossier, items) = some(&[
         (0, None),
         (1, None),
@@ -232,7 +240,8 @@ fn selections_wait_in_curate_and_not_in_review() {
     update(&mut state, Event::Data(Data::Items("p7".into(), Arc::new(items(40)))));
     state.review.opening = Some("p7".into());
     update(&mut state, Event::Data(Data::Dossier(selection)));
-    assert!(state.review.open.is_none());
+    assert!(state.review.open.is_none() && state.curate.open.is_some());
+    assert_eq!(state.screen, Screen::Curate);
 }
 
 #[test]
@@ -275,7 +284,7 @@ fn a_verdict_is_written_and_the_cursor_moves_on_to_what_waits() {
 fn many_are_decided_on_after_a_question_with_the_count() {
     let mut state = shown((80, 24));
     press(&mut state, "/");
-    write(&mut state, "phase:LOG is:waiting");
+    write(&mut state, "phase:LOG waiting");
     press(&mut state, "Enter");
     let count = open(&state).shown.len();
     assert!(count > 10 && count < 40);
@@ -298,7 +307,7 @@ fn many_are_decided_on_after_a_question_with_the_count() {
     };
     assert_eq!(
         (judgement.items.len(), judgement.filter.as_str()),
-        (count, "phase:LOG is:waiting")
+        (count, "phase:LOG waiting")
     );
     assert_eq!((seen.0, items.len()), (5, 40));
     assert_eq!(open(&state).chosen, Chosen::Current);

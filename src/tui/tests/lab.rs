@@ -9,7 +9,7 @@ use crate::scaffold::{Lineage, Node, RunScore, Source};
 use crate::tui::data::LabNews;
 use crate::tui::effects::{Ask, LabAsk};
 use crate::tui::lab::{GateRow, LabData, LabPane, Optimized, Suggested};
-use crate::tui::trainings::{Stage, Training};
+use crate::tui::trainings::{self, Training};
 use crate::tune::recipe::{Schedule, Targets, TrainConfig};
 use crate::tune::train::{TrainJob, TrainNews};
 use crate::types::Digest;
@@ -194,12 +194,12 @@ fn lab_at_80_by_24() {
 #[test]
 fn lab_at_160_by_48() {
     let mut state = lab((160, 48), data());
-    told(&mut state, LabNews::Trainings(trainings()));
+    told(&mut state, LabNews::Trainings(learned()));
     insta::assert_snapshot!("lab_160x48", text(&state));
 }
 
 /// One training under way, one that is done, one that cannot go on.
-fn trainings() -> Vec<Training> {
+fn learned() -> Vec<Training> {
     let job = |name: &str| TrainJob {
         name: name.into(),
         base: "/models/qwen2.5-0.5b.gguf".into(),
@@ -255,7 +255,7 @@ fn trainings() -> Vec<Training> {
             running.take(TrainNews::HeldOut { step, loss });
         }
     }
-    running.stage = Stage::Running;
+    running.stage = trainings::Stage::Running;
     running.left = Some(420.0);
     let mut done = Training::new("crafter-1".into());
     done.job = Some(job("crafter-1"));
@@ -268,10 +268,10 @@ fn trainings() -> Vec<Training> {
         seconds: 611.0,
         peak_rss: 1_234 << 20,
     });
-    done.stage = Stage::Done;
+    done.stage = trainings::Stage::Done;
     let mut failed = Training::new("nan\u{1b}[31m".into());
     failed.fault = Some("the loss became NaN at update 12\u{7}".into());
-    failed.stage = Stage::Failed;
+    failed.stage = trainings::Stage::Failed;
     vec![running, done, failed]
 }
 
@@ -279,7 +279,7 @@ fn trainings() -> Vec<Training> {
 fn trainings_show_their_loss_and_what_they_are_trained_with() {
     let mut state = lab((80, 24), data());
     press(&mut state, "S-Tab");
-    told(&mut state, LabNews::Trainings(trainings()));
+    told(&mut state, LabNews::Trainings(learned()));
     insta::assert_snapshot!("lab_80x24_trainings", text(&state));
     press(&mut state, "Enter");
     insta::assert_snapshot!("lab_80x24_training_facts", text(&state));
@@ -293,10 +293,10 @@ fn trainings_show_their_loss_and_what_they_are_trained_with() {
         .all(|cell| !cell.symbol().chars().any(char::is_control));
     assert!(harmless);
     // The selection stays with its training when another one comes to the front.
-    let mut others = trainings();
+    let mut others = learned();
     others.rotate_left(2);
     told(&mut state, LabNews::Trainings(others));
-    assert_eq!(state.lab.selected_training().unwrap().stage, Stage::Failed);
+    assert_eq!(state.lab.selected_training().unwrap().stage, trainings::Stage::Failed);
 }
 
 #[test]

@@ -88,6 +88,9 @@ pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
             state.runs.here = here;
             state.runs.take(entries);
             mark_lives(state);
+            if let Some(Overlay::Select(form)) = state.overlays.last_mut() {
+                form.know(&state.runs.entries);
+            }
         }
         Data::Opened(opened) => return self::opened(state, *opened),
         Data::OpenFailed(message) => {

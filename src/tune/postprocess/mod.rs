@@ -46,6 +46,16 @@ impl Why {
             Self::Tail => "tail",
         }
     }
+
+    /// The same for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Fence => "a code fence around tags",
+            Self::AfterDone => "after DONE",
+            Self::Action => "the action and what follows",
+            Self::Tail => "after the last operation",
+        }
+    }
 }
 
 /// Bytes that are cut from a message.

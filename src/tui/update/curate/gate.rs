@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::review::{Judgement, Places, Reason, State as Standing, What};
+use crate::review::{Judgement, Reason, State as Standing, What};
 use crate::tui::curate::{Chosen, OpenSelection};
 use crate::tui::data::Effect;
 use crate::tui::effects::Ask;
@@ -11,8 +11,8 @@ use crate::tui::layout::CuratePane;
 use crate::tui::overlay::{LineFor, LinePrompt, Overlay, Seal, Sealed};
 use crate::tui::state::{Mood, State};
 use crate::tui::widgets::text;
+use crate::tune::filter::Filter;
 use crate::types::Phase;
-use temp::Filter;
 
 pub(super) fn act(state: &mut State, open: &mut OpenSelection, action: Action) -> Vec<Effect> {
     match action {
@@ -123,10 +123,10 @@ fn bulk(open: &OpenSelection, chosen: &[u32], judgement: Judgement) -> Seal {
         Some(_) => ("Reject", "rejects them"),
     };
     let mut details = vec![format!(
-        "{} LOG and {} PLAN from {} episodes.",
+        "{} LOG and {} PLAN from {}.",
         text::grouped(log as u64),
         text::grouped((chosen.len() - log) as u64),
-        episodes.len()
+        text::counted(episodes.len() as u64, "episode")
     )];
     if !judgement.filter.is_empty() {
         details.push(format!("Everything that the filter shows: {}", judgement.filter));
@@ -166,7 +166,10 @@ fn commit(state: &mut State, open: &mut OpenSelection) {
         return;
     }
     if let Some(warning) = balance.warnings.iter().find(|warning| warning.forbids) {
-        let said = format!("{}: reject these first (filter `is:gate`, then * and n)", warning.said);
+        let said = format!(
+            "{}: reject these first (filter `{}`, then * and n)",
+            warning.said, balance.gate_filter
+        );
         state.say(Mood::Bad, said);
         return;
     }
@@ -183,11 +186,11 @@ fn summary(state: &mut State, open: &OpenSelection, fewer: String) {
     let number = |count: u32| text::grouped(u64::from(count));
     let mut details = vec![
         format!(
-            "{} accepted: {} LOG, {} PLAN, from {} episodes.",
+            "{} accepted: {} LOG, {} PLAN, from {}.",
             number(accepted.count),
             number(accepted.log),
             number(accepted.plan),
-            accepted.episodes
+            text::counted(u64::from(accepted.episodes), "episode")
         ),
         format!(
             "{} rejected; {} without a verdict are left out.",
@@ -265,18 +268,14 @@ fn filter(state: &mut State, open: &mut OpenSelection, typed: &str) {
     let filter = match Filter::parse(typed) {
         Ok(filter) => filter,
         Err(error) => {
-            state.say(Mood::Bad, error.to_string());
+            state.say(Mood::Bad, error);
             return;
         }
     };
-    let gate = open
-        .content()
-        .map(|content| content.gate_seeds.clone())
-        .unwrap_or_default();
     let fits = |at: &u32| {
         let item = &open.items[*at as usize];
         let verdict = open.verdict(*at as usize).map(|verdict| verdict.accepted);
-        filter.lets(item, verdict, gate.contains(&item.seed))
+        filter.matches(item, verdict)
     };
     let shown: Vec<u32> = (0..).take(open.items.len()).filter(fits).collect();
     let (count, all) = (
@@ -309,24 +308,4 @@ pub(crate) fn sealed(state: &mut State, seal: Seal) -> Vec<Effect> {
         Sealed::Discard { why } => Ask::Append(id, seen, vec![What::Discarded { why }]),
         Sealed::Commit | Sealed::Promote { .. } | Sealed::Demote { .. } => return Vec::new(),
     })]
-}
-
-mod temp {
-    pub(super) struct Filter(String);
-    impl Filter {
-        pub(super) fn parse(text: &str) -> Result<Self, String> {
-            Ok(Self(text.to_owned()))
-        }
-        pub(super) fn lets(&self, item: &crate::review::Item, verdict: Option<bool>, gate: bool) -> bool {
-            self.0.split_whitespace().all(|word| match word {
-                "is:waiting" => verdict.is_none(),
-                "is:gate" => gate,
-                "is:selected" => item.selected,
-                word => {
-                    item.ops.iter().any(|op| format!("op:{op}") == word)
-                        || format!("phase:{}", item.phase.word()) == word
-                }
-            })
-        }
-    }
 }

@@ -7,7 +7,7 @@ mod gate;
 use std::sync::Arc;
 
 use crate::review::{Dossier, Item, ProposalId, State as Standing};
-use crate::tui::curate::{Chosen, CurateNews, OpenSelection, SelectForm, Talk, read_at};
+use crate::tui::curate::{Chosen, CurateNews, OpenSelection, SelectForm, Talk};
 use crate::tui::data::Effect;
 use crate::tui::effects::Ask;
 use crate::tui::keymap::{Action, Place, Screen};
@@ -53,7 +53,8 @@ fn list(state: &mut State, action: Action) -> Vec<Effect> {
                 return ask_for(state, id);
             }
         }
-        Action::NewSelection => open_form(state),
+        Action::NewSelection => return open_form(state),
+        Action::StopRun => return vec![Effect::StopSelecting],
         Action::Reload => return vec![Effect::Review(Ask::List)],
         _ => {}
     }
@@ -101,7 +102,7 @@ fn open(state: &mut State, open: &mut OpenSelection, action: Action) -> Vec<Effe
         Action::Bottom => move_by(state, open, isize::MAX / 2, height),
         Action::Open => return follow(state, open, None),
         Action::ReadAt => {
-            let step = open.current().and_then(|(_, item)| read_at(item));
+            let step = open.current().and_then(|(_, item)| item.facts.first_read);
             return follow(state, open, step);
         }
         Action::Filter => {
@@ -185,10 +186,14 @@ pub(super) fn opened(state: &mut State, dossier: Arc<Dossier>) -> Vec<Effect> {
                 state.say(mood, said);
             }
         }
-        _ if state.curate.opening.as_ref() == Some(&id) => {
+        _ if [&state.curate.opening, &state.review.opening].contains(&&Some(id.clone())) => {
             let Some((_, items)) = state.curate.items.take_if(|(of, _)| *of == id) else {
                 return Vec::new();
             };
+            // What was asked for where other proposals are shown is shown here.
+            if state.review.opening.take_if(|opening| *opening == id).is_some() && state.screen == Screen::Review {
+                state.screen = Screen::Curate;
+            }
             state.curate.open = Some(Box::new(OpenSelection::new(dossier, items)));
             state.curate.opening = None;
         }
@@ -251,16 +256,18 @@ pub(super) fn settle(state: &mut State) -> Vec<Effect> {
 }
 
 /// Opens the dialog as it was left.
-fn open_form(state: &mut State) {
+fn open_form(state: &mut State) -> Vec<Effect> {
     if let Some(word) = &state.curate.working {
         let said = format!("one at a time: {word}");
         state.say(Mood::Info, said);
-        return;
+        return Vec::new();
     }
     let mut form = state.curate.form.take().unwrap_or_else(SelectForm::new);
     form.know(&state.runs.entries);
     form.fields.at = 0;
     state.overlays.push(Overlay::Select(Box::new(form)));
+    // What was played meanwhile is known as soon as it is listed.
+    vec![Effect::ListRuns]
 }
 
 /// Actions in the dialog.
@@ -270,6 +277,7 @@ pub(super) fn form(state: &mut State, form: &mut SelectForm, action: Action) -> 
         Action::Accept => {
             let request = form.request()?;
             state.curate.working = Some("reading runs".to_owned());
+            state.curate.selecting = true;
             return Some(vec![Effect::Select(request)]);
         }
         other => form.fields.act(other),
@@ -291,8 +299,7 @@ pub(super) fn news(state: &mut State, news: CurateNews) -> Vec<Effect> {
         }
         CurateNews::Proposed(id) => {
             state.say(Mood::Good, format!("{id} waits for your decisions"));
-            state.curate.working = None;
-            state.job = None;
+            over(state);
             let free = state.curate.open.is_none() && state.screen == Screen::Curate;
             if free && state.overlays.is_empty() {
                 return ask_for(state, id);
@@ -303,9 +310,14 @@ pub(super) fn news(state: &mut State, news: CurateNews) -> Vec<Effect> {
         }
         CurateNews::Failed(said) => state.say(Mood::Bad, said),
     }
-    state.curate.working = None;
-    state.job = None;
+    over(state);
     Vec::new()
+}
+
+fn over(state: &mut State) {
+    state.curate.working = None;
+    state.curate.selecting = false;
+    state.job = None;
 }
 
 /// What `Y` copies.
