@@ -6,6 +6,7 @@
 mod files;
 mod follow;
 #[cfg(test)]
+#[cfg(unix)]
 mod tests;
 mod yaml;
 
@@ -18,6 +19,7 @@ use std::time::Instant;
 use self::files::Laid;
 use self::follow::Follower;
 use super::super::dataset;
+use super::folder::Folder;
 use super::{TrainBackend, TrainError, TrainJob, TrainNews, Trained};
 use crate::jobs::Cancel;
 use crate::jobs::process::{self, Ended, Heard};
@@ -50,6 +52,12 @@ impl LlamaFactory {
     /// When the set, the configuration or the model cannot be trained with, or nothing can be written.
     fn lay_out(&self, job: &TrainJob) -> Result<(Laid, Header), TrainError> {
         job.config.check()?;
+        if job.out.symlink_metadata().is_ok() && adapter::inspect(&job.out).is_err() {
+            return Err(TrainError::Unfit {
+                what: format!("{}: something that is no adapter is there already", job.out.display()),
+                hint: "let the adapter go elsewhere (--out)".to_owned(),
+            });
+        }
         if self.hf_model.trim().is_empty() {
             return Err(TrainError::Unfit {
                 what: "LLaMA-Factory loads the base model from Hugging Face's form, which was not named".to_owned(),
@@ -143,6 +151,39 @@ impl TrainBackend for LlamaFactory {
 
     fn train(
         &mut self,
+        job: &TrainJob,
+        cancel: &Cancel,
+        news: &mut dyn FnMut(TrainNews),
+    ) -> Result<Trained, TrainError> {
+        let mut folder = Folder::open(job)?;
+        let mut unlogged = None;
+        let mut tell = |told: TrainNews| {
+            // The program is not ended for that; what came of it counts as failed then.
+            if let Err(error) = folder.log(&told) {
+                unlogged.get_or_insert(error);
+            }
+            news(told);
+        };
+        let result = self.train_in(job, cancel, &mut tell);
+        if let Err(error) = &result
+            && !matches!(error, TrainError::Cancelled)
+        {
+            // Whoever follows the log learns of it there.
+            tell(TrainNews::Line {
+                text: format!("ended: {error}"),
+            });
+        }
+        match unlogged {
+            Some(error) => result.and(Err(error)),
+            None => result,
+        }
+    }
+}
+
+impl LlamaFactory {
+    /// Trains in a folder that is this process's.
+    fn train_in(
+        &self,
         job: &TrainJob,
         cancel: &Cancel,
         news: &mut dyn FnMut(TrainNews),

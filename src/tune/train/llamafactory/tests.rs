@@ -250,6 +250,8 @@ cp {0}/* adapter/"#,
     );
     let log = std::fs::read_to_string(room.folder().join(LOG)).unwrap();
     assert!(log.contains("torchrun=1"), "{log}");
+    let told = std::fs::read_to_string(room.job.folder.join(super::super::folder::LOG)).unwrap();
+    assert_eq!(told.lines().count(), news.len());
 }
 
 #[test]
@@ -320,7 +322,10 @@ fn what_it_cannot_train_is_said_before() {
     let error = error_of(&room, &mut backend(missing.clone()));
     assert!(error.contains("do not alternate in example 0"), "{error}");
     std::fs::write(&room.job.data, "[]").unwrap();
-    assert!(error_of(&room, &mut backend(missing)).contains("no example"));
+    assert!(error_of(&room, &mut backend(missing.clone())).contains("no example"));
+    room.job.out = room.job.data.clone();
+    assert!(error_of(&room, &mut backend(missing)).contains("is no adapter"));
+    assert_eq!(std::fs::read(&room.job.data).unwrap(), b"[]");
 }
 
 #[test]
