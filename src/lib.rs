@@ -70,6 +70,7 @@ pub mod improve;
 pub mod jobs;
 pub mod llm;
 pub mod memory;
+pub mod meta;
 pub mod protocol;
 pub mod review;
 pub mod scaffold;

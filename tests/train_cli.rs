@@ -242,7 +242,7 @@ fn wrong_use_says_what_to_do() {
         std::fs::write(home.join("set.json"), "{}").unwrap();
         arguments[5] = home.join("set.json").to_str().unwrap().to_owned();
     });
-    assert!(text.contains("set.json") && text.contains("JSON list"), "{text}");
+    assert!(text.contains("set.json") && text.contains("no list"), "{text}");
     let text = run_fails(home, &["train", "--job", "none.json"], 1);
     assert!(text.contains("none.json"), "{text}");
 }

@@ -142,5 +142,15 @@ mod tests {
         let distinct: std::collections::BTreeSet<_> = all.iter().collect();
         assert_eq!(distinct.len(), all.len());
         assert_eq!(seed(3, Phase::Log, 0), seed(3, Phase::Log, 0));
+        // What one model draws never changes: recorded runs go on with it.
+        let (run, episode, step, turn) = (
+            1_u64.to_le_bytes(),
+            42_u64.to_le_bytes(),
+            3_u32.to_le_bytes(),
+            0_u32.to_le_bytes(),
+        );
+        let digest = Digest::of_parts([&run[..], &episode, &step, b"LOG", &turn]);
+        let drawn = u32::from_le_bytes(digest.0[..4].try_into().unwrap());
+        assert_eq!(seed(3, Phase::Log, 0), u64::from(drawn));
     }
 }

@@ -7,6 +7,7 @@ mod bench;
 mod blame;
 mod completions;
 mod config;
+mod curate;
 mod doctor;
 mod env;
 mod export;
@@ -91,6 +92,8 @@ verbs! {
     Proposals => proposals,
     /// Improve a scaffold: revisions that a person decides on, gated on fixed seeds
     Optimize => optimize,
+    /// What could be trained on: list, select, decide, certify
+    Curate => curate,
     /// Train a memory specialist: what a person accepts of the agent's own decisions, gated on fixed seeds
     Tune => tune,
     /// Go through a plan of optimizations and tunings, each from what the one before it reached

@@ -15,7 +15,7 @@ use crate::llm::catalog;
 use crate::protocol::sanitize::{clean, clean_line};
 use crate::tune::recipe::TrainConfig;
 use crate::tune::train::failure::{Failure, FailureLine};
-use crate::tune::train::folder::read_job;
+use crate::tune::train::folder::{Logged, read_job};
 use crate::tune::train::llamafactory::LlamaFactory;
 use crate::tune::train::{TrainBackend, TrainError, TrainJob, TrainNews, Trained};
 
@@ -54,25 +54,33 @@ pub(super) struct Args {
     /// Memory it may take, in MiB [default: three quarters of what is free]
     #[arg(long, value_name = "MIB")]
     memory: Option<u64>,
+    /// Who trains
+    #[arg(long, value_enum, default_value = "native")]
+    backend: BackEnd,
+    /// The base model as LLaMA-Factory loads it: a name on the hub, or a folder (with --backend llamafactory)
+    #[arg(long, value_name = "NAME")]
+    hf_model: Option<String>,
+    /// LLaMA-Factory's name of the chat template [default: guessed from the base model]
+    #[arg(long, value_name = "NAME")]
+    template: Option<String>,
     /// A whole job instead of the options: the job.json of a training's folder
     #[arg(long, value_name = "FILE", conflicts_with_all = ["base", "data", "recipe", "out", "name", "seed", "threads", "memory"])]
     job: Option<PathBuf>,
-    /// Who trains: `native`, this program; `llamafactory`, LLaMA-Factory on GPUs, for which everything is laid out where
-    /// it is not installed
-    #[arg(long, value_name = "NAME", default_value = "native", value_parser = ["native", "llamafactory"])]
-    backend: String,
-    /// For llamafactory: the base model in Hugging Face's form, a name or a folder
-    #[arg(long, value_name = "NAME")]
-    hf_model: Option<String>,
-    /// For llamafactory: its name of the chat template [default: what the base's file tells]
-    #[arg(long, value_name = "NAME")]
-    template: Option<String>,
     /// Print JSON lines: what happens, then what came of it
     #[arg(long)]
     json: bool,
     /// Stop, with a checkpoint, when the standard input is closed (for the program itself)
     #[arg(long, hide = true)]
     until_stdin_closes: bool,
+}
+
+/// Who trains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum BackEnd {
+    /// This program, on this machine
+    Native,
+    /// LLaMA-Factory: its files are laid out, and it is run where it is installed
+    Llamafactory,
 }
 
 /// Trains.
@@ -96,7 +104,14 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         stdout_is_open: true,
     };
     let trained = job.and_then(|job| {
-        let mut backend = backend(&args)?;
+        let mut backend = match args.backend {
+            BackEnd::Native => native()?,
+            BackEnd::Llamafactory => Box::new(Logged(LlamaFactory {
+                hf_model: args.hf_model.clone().unwrap_or_default(),
+                template: args.template.clone(),
+                ..LlamaFactory::default()
+            })),
+        };
         backend.train(&job, &cancel, &mut |news| teller.tell(&news))
     });
     teller.ended(trained)
@@ -106,18 +121,6 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
 fn stand_back() {
     #[cfg(unix)]
     let _ = rustix::process::nice(10);
-}
-
-/// Who trains.
-fn backend(args: &Args) -> Result<Box<dyn TrainBackend>, TrainError> {
-    match args.backend.as_str() {
-        "llamafactory" => Ok(Box::new(LlamaFactory {
-            hf_model: args.hf_model.clone().unwrap_or_default(),
-            template: args.template.clone(),
-            path: None,
-        })),
-        _ => native(),
-    }
 }
 
 #[cfg(feature = "train")]

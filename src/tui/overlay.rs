@@ -269,8 +269,19 @@ impl Picker {
                 .iter()
                 .all(|word| text.contains(word) || entry.keys.to_lowercase() == *word)
         };
+        // The specialist that is named in full comes before what else speaks of one.
+        let exact = filter
+            .strip_prefix("specialist ")
+            .map(|name| Command::Exchange(name.trim().to_owned()));
+        let (first, others): (Vec<Entry>, Vec<Entry>) = self
+            .entries
+            .iter()
+            .filter(fits)
+            .cloned()
+            .partition(|entry| commands && Some(&entry.command) == exact.as_ref());
         step.into_iter()
-            .chain(self.entries.iter().filter(fits).cloned())
+            .chain(first)
+            .chain(others)
             .chain(self.new_file(filter))
             .chain(self.named_specialist(filter))
             .collect()

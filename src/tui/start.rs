@@ -330,6 +330,12 @@ mod tests {
         "big".chars().for_each(|c| form.fields.write(c));
         assert!(!form.must_pull());
         form.fields.go(1);
+        assert_eq!(form.fields.text(What::Specialist), "none");
+        form.choose(1);
+        assert_eq!(form.request(true).unwrap().specialist.as_deref(), Some("notes-1"));
+        form.choose(1);
+        assert_eq!(form.request(true).unwrap().specialist, None);
+        form.fields.go(1);
         form.choose(1);
         assert_eq!(form.fields.text(What::Seeds), "43");
         form.fields.go(1);
@@ -345,9 +351,9 @@ mod tests {
     #[test]
     fn what_cannot_be_is_said_at_its_field() {
         let mut form = form();
-        form.fields.go(3);
+        form.fields.go(4);
         form.fields.write('x');
-        form.fields.go(-3);
+        form.fields.go(-4);
         assert!(form.request(true).is_none());
         assert_eq!(form.fields.field(), What::Seeds);
         assert!(form.fields.error.as_ref().unwrap().contains("no seed"));

@@ -1,6 +1,7 @@
 //! `automem tune`: trains a memory specialist in rounds of selection, decision, training and gate.
 
 mod list;
+mod postprocess;
 mod told;
 
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ use crate::tune::author::{Author, MetaAuthor, RulesAuthor};
 use crate::tune::recipe::{self, Recipe, TrainConfig};
 use crate::tune::select::Selector;
 use crate::tune::session::{Backends, Log, Session, SessionError, Setup};
-use crate::tune::train::{TrainBackend, child::ChildTrainer, llamafactory::LlamaFactory};
+use crate::tune::train::{TrainBackend, child::ChildTrainer, folder::Logged, llamafactory::LlamaFactory};
 use crate::types::Seeds;
 
 /// Train a memory specialist: the agent's own good memory decisions are selected, decided on, trained on, and what
@@ -143,6 +144,8 @@ impl From<PolicyWord> for Policy {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// Clean a list of conversations for training, and count what was dropped
+    Postprocess(postprocess::Args),
     /// List tunings and where they stand
     List {
         /// Print one JSON document
@@ -161,11 +164,15 @@ enum Verb {
 
 /// Runs the verb.
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let args = match args.verb {
+        Some(Verb::Postprocess(args)) => return postprocess::run(args),
+        _ => args,
+    };
     let workspace = Workspace::find()?;
     match &args.verb {
         Some(Verb::List { json }) => return list::list(&workspace, *json),
         Some(Verb::Show { name, json }) => return list::show(&workspace, name, *json),
-        None => {}
+        Some(Verb::Postprocess(_)) | None => {}
     }
     let settings = Settings::load(&workspace)?.settings;
     let cancel = interrupt::cancel_on_signals()?;
@@ -297,10 +304,10 @@ pub(super) fn backends(
         context: setup.context,
     };
     let trainer: Box<dyn TrainBackend> = match setup.backend.as_str() {
-        "llamafactory" => Box::new(LlamaFactory {
+        "llamafactory" => Box::new(Logged(LlamaFactory {
             hf_model: hf_model.unwrap_or_default(),
             ..LlamaFactory::default()
-        }),
+        })),
         _ => Box::new(ChildTrainer::new()?),
     };
     let author: Box<dyn Author> = match setup.meta.as_str() {
@@ -315,9 +322,7 @@ pub(super) fn backends(
         // Two models share the workers' slots.
         models: args.options(workspace, settings, setup.workers.saturating_mul(2), false),
         trainer,
-        selector: Selector {
-            options: ModelOptions::of(workspace, settings),
-        },
+        selector: Selector::of(workspace, settings, setup.seeds.clone()),
         author,
     })
 }

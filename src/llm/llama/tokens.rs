@@ -47,6 +47,14 @@ impl ChatTokenizer {
     /// [`LlmError::File`] when the file cannot be used.
     pub fn open(path: &Path) -> Result<Self, LlmError> {
         let header = Header::open(path)?;
+        // Asked to tokenise without a vocabulary, llama.cpp would end the process.
+        if header.array_len("tokenizer.ggml.tokens").unwrap_or(0) == 0 {
+            return Err(LlmError::File {
+                path: path.display().to_string(),
+                cause: "it has no vocabulary".to_owned(),
+                hint: "use a language model with a tokeniser".to_owned(),
+            });
+        }
         let params = LlamaModelParams::default().with_vocab_only(true).with_n_gpu_layers(0);
         let weights = load_weights(path, &params).map_err(|cause| LlmError::File {
             path: path.display().to_string(),

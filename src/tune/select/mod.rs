@@ -7,28 +7,51 @@ pub mod rules;
 
 use std::path::Path;
 
-pub use alike::{SIMILARITY, Sketch, alike};
-
 use super::TuneError;
 use super::candidate::Harvest;
 use super::recipe::DataPart;
 use crate::jobs::Cancel;
+use crate::config::{Settings, Workspace};
+use crate::llm::{ModelOptions, Prices};
 
-/// Selects by the word of a recipe.
+pub use alike::{SIMILARITY, Sketch, alike};
+
+/// Selects by the word of a recipe or of a command line.
 #[derive(Debug, Clone)]
 pub struct Selector {
     /// How meta-LLMs are opened.
-    pub options: crate::llm::ModelOptions,
+    pub options: ModelOptions,
+    /// Seeds of the gate: their episodes are not taken.
+    pub gate_seeds: Vec<u64>,
+    /// Tokens an answer of a meta-LLM may have.
+    pub max_tokens: u32,
+    /// Tokens a meta-LLM may use in all.
+    pub token_budget: u64,
+    /// What it costs.
+    pub prices: Prices,
 }
 
 impl Selector {
+    /// A selector with a person's settings.
+    pub fn of(workspace: &Workspace, settings: &Settings, gate_seeds: Vec<u64>) -> Self {
+        let meta = &settings.meta;
+        Self {
+            options: ModelOptions::of(workspace, settings),
+            gate_seeds,
+            max_tokens: meta.max_tokens,
+            token_budget: meta.token_budget,
+            prices: Prices {
+                input: meta.input_per_million,
+                cached: meta.cached_per_million,
+                output: meta.output_per_million,
+            },
+        }
+    }
+
     /// Whether the word of a recipe names somebody.
     pub fn knows(word: &str) -> bool {
         let metas = ["anthropic:", "openai:", "recorded:"];
-        word == "rules"
-            || metas
-                .iter()
-                .any(|prefix| word.len() > prefix.len() && word.starts_with(prefix))
+        word == "rules" || metas.iter().any(|prefix| word.len() > prefix.len() && word.starts_with(prefix))
     }
 
     /// What is said of each candidate, in their order. A meta-LLM's answers are kept in `folder` under `name`, so that
@@ -40,19 +63,35 @@ impl Selector {
         &mut self,
         harvest: &Harvest,
         data: &DataPart,
-        gate_seeds: &[u64],
         folder: &Path,
         name: &str,
         cancel: &Cancel,
         says: &mut dyn FnMut(&str),
     ) -> Result<Vec<Choice>, TuneError> {
-        let _ = (folder, name, cancel, says);
-        match data.selector.as_str() {
-            "rules" => Ok(rules::select(harvest, &data.rules, gate_seeds)),
-            other => Err(TuneError::data(
-                format!("nobody selects who is called `{other}`"),
-                "give `rules`",
-            )),
+        self.select_by(&data.selector, harvest, &data.rules, &data.brief, (folder, name), cancel, says)
+    }
+
+    /// The same, without a recipe.
+    ///
+    /// # Errors
+    /// As [`select`](Self::select).
+    #[allow(clippy::too_many_arguments, reason = "a recipe's data part in pieces")]
+    pub fn select_by(
+        &mut self,
+        who: &str,
+        harvest: &Harvest,
+        rules: &rules::Rules,
+        brief: &str,
+        (folder, name): (&Path, &str),
+        cancel: &Cancel,
+        says: &mut dyn FnMut(&str),
+    ) -> Result<Vec<Choice>, TuneError> {
+        rules.check()?;
+        let choices = rules::select(harvest, rules, &self.gate_seeds);
+        let _ = (brief, folder, name, cancel, says);
+        match who {
+            "rules" => Ok(choices),
+            other => Err(TuneError::data(format!("nobody selects who is called `{other}`"), "give `rules`")),
         }
     }
 }

@@ -16,20 +16,20 @@ const TYPES: [&str; 14] = [
     "F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "Q8_K",
 ];
 
-/// Metadata that would change what is computed, unless it is 0 (or, the scales, 1).
-const REFUSED: [&str; 12] = [
-    "expert_count",
-    "attention.scale",
-    "attention.clamp_kqv",
-    "attention.sliding_window",
-    "attention.temperature_length",
-    "attn_logit_softcapping",
-    "final_logit_softcapping",
-    "logit_scale",
-    "residual_scale",
-    "embedding_scale",
-    "rope.scaling.attn_factor",
-    "rope.scaling.alpha",
+/// Metadata that would change what is computed, unless it is 0 or what stands beside it.
+const REFUSED: [(&str, f64); 12] = [
+    ("expert_count", 0.0),
+    ("attention.scale", 0.0),
+    ("attention.clamp_kqv", 0.0),
+    ("attention.sliding_window", 0.0),
+    ("attention.temperature_length", 0.0),
+    ("attn_logit_softcapping", 0.0),
+    ("final_logit_softcapping", 0.0),
+    ("logit_scale", 1.0),
+    ("residual_scale", 1.0),
+    ("embedding_scale", 1.0),
+    ("rope.scaling.attn_factor", 1.0),
+    ("rope.scaling.alpha", 1.0),
 ];
 
 /// A model's shape.
@@ -153,13 +153,8 @@ fn read(header: &Header) -> Result<Arch, Wrong> {
             .filter(|number| *number > 0)
             .ok_or_else(|| (format!("it has no usable `{}`", key(name)), fetch()))
     };
-    for refused in REFUSED {
+    for (refused, neutral) in REFUSED {
         let value = header.metadata.get(&key(refused)).map(number_of);
-        let neutral = if refused.ends_with("scale") || refused.contains("rope") {
-            1.0
-        } else {
-            0.0
-        };
         if value.is_some_and(|value| value != Some(0.0) && value != Some(neutral)) {
             return Err((
                 format!("it uses `{}`, which the native trainer does not know", key(refused)),

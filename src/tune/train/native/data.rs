@@ -11,7 +11,7 @@ use super::random::Random;
 use crate::jobs::Cancel;
 use crate::llm::LlmError;
 use crate::llm::llama::ChatTokens;
-use crate::tune::dataset::Example;
+use crate::tune::dataset::{self, Entry, Example};
 use crate::types::{ChatRole, Digest, Message};
 
 /// A set in tokens.
@@ -43,36 +43,35 @@ fn unfit(path: &Path, what: impl std::fmt::Display, hint: &str) -> TrainError {
 const FORM: &str = "a training set is a JSON list of {\"conversations\": [{\"role\": .., \"content\": ..}, ..]} \
                     that end with an answer of the assistant; `automem tune postprocess` writes one";
 
-/// Reads a set, and takes the digest of its file.
+/// Reads a set, and takes the digest of its file. Any conversation that ends with an answer can be trained on; whether it
+/// is one that the postprocess would leave is for those who certify.
 ///
 /// # Errors
 /// When it cannot be read or is of another form, with the place.
 pub(super) fn read(path: &Path) -> Result<(Vec<Example>, Digest), TrainError> {
-    let bytes = std::fs::read(path).map_err(|source| TrainError::File {
-        path: path.to_owned(),
-        done: "read",
-        source,
-    })?;
-    let list: Vec<serde_json::Value> =
-        serde_json::from_slice(&bytes).map_err(|error| unfit(path, format!("it is no JSON list ({error})"), FORM))?;
-    if list.is_empty() {
-        return Err(unfit(path, "it is empty", "select and accept some examples first"));
-    }
-    let mut examples = Vec::with_capacity(list.len());
-    for (index, value) in list.into_iter().enumerate() {
-        let example: Example = serde_json::from_value(value).map_err(|error| {
-            unfit(
-                path,
-                format!("conversation {} cannot be read ({error})", index + 1),
-                FORM,
-            )
-        })?;
+    let entries = dataset::entries(path)?;
+    let mut examples = Vec::with_capacity(entries.len());
+    for (index, entry) in entries.into_iter().enumerate() {
+        let place = index + 1;
+        let example = match entry {
+            Entry::Example(example) => *example,
+            Entry::Broken(why) => {
+                return Err(unfit(
+                    path,
+                    format!("conversation {place} cannot be read ({why})"),
+                    FORM,
+                ));
+            }
+        };
         if let Some(wrong) = wrong_with(&example.conversations) {
-            return Err(unfit(path, format!("conversation {} {wrong}", index + 1), FORM));
+            return Err(unfit(path, format!("conversation {place} {wrong}"), FORM));
         }
         examples.push(example);
     }
-    Ok((examples, Digest::of(&bytes)))
+    if examples.is_empty() {
+        return Err(unfit(path, "it is empty", "select and accept some examples first"));
+    }
+    Ok((examples, dataset::file_digest(path)?))
 }
 
 fn wrong_with(messages: &[Message]) -> Option<&'static str> {
@@ -191,8 +190,8 @@ mod tests {
     #[test]
     fn what_is_no_set_is_refused_with_the_place() {
         for (text, said) in [
-            ("", "no JSON list"),
-            ("{}", "no JSON list"),
+            ("", "no JSON"),
+            ("{}", "no list"),
             ("[]", "empty"),
             ("[1]", "conversation 1"),
             (r#"[{"conversations": []}]"#, "no prompt"),

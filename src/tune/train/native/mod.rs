@@ -16,6 +16,7 @@
 //! | `estimate` | memory before it is taken |
 //! | `checkpoint` | a training that can be gone on with |
 //! | `export` | the adapter's file |
+//! | `measure` | how fast this machine trains |
 //! | `run` | one training from a job to an adapter |
 
 mod arch;
@@ -26,6 +27,7 @@ mod estimate;
 mod export;
 mod layer;
 mod lora;
+mod measure;
 mod model;
 mod ops;
 mod optim;
@@ -41,7 +43,9 @@ mod weights;
 
 use std::time::Duration;
 
-use super::folder::Folder;
+pub use measure::Workbench;
+
+use super::folder::{Folder, last_line};
 use super::{TrainBackend, TrainError, TrainJob, TrainNews, Trained};
 use crate::jobs::Cancel;
 use crate::llm::llama::default_threads;
@@ -98,12 +102,10 @@ impl TrainBackend for NativeTrainer {
                 };
                 let result = pool.install(|| run::run(job, cancel, save_every, &mut tell));
                 if let Err(error) = &result
-                    && !matches!(error, TrainError::Cancelled)
+                    && let Some(last) = last_line(error)
                 {
-                    // Whoever follows the log learns of it there; that it ended is told either way.
-                    let _ = tell(TrainNews::Line {
-                        text: format!("ended: {error}"),
-                    });
+                    // That it ended is told either way.
+                    let _ = tell(last);
                 }
                 result
             });

@@ -3,7 +3,7 @@
 //! Owns the order of layers, the head (only where it is supervised, a few rows at once) and what is kept for the way
 //! back. Must not know optimisers.
 
-use candle_core::{DType, Device, Result, Tensor, bail};
+use candle_core::{Device, Result, Tensor, bail};
 
 use super::arch::Arch;
 use super::attention::Rope;
@@ -74,7 +74,7 @@ impl Model {
     }
 
     #[cfg(test)]
-    pub(super) fn dtype(&self) -> DType {
+    pub(super) fn dtype(&self) -> candle_core::DType {
         self.weights.embedding.dtype()
     }
 

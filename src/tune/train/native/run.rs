@@ -24,20 +24,20 @@ use super::weights::Weights;
 use crate::jobs::{Cancel, memory};
 use crate::llm::gguf::{Header, ModelInfo};
 use crate::llm::{adapter, llama};
-use crate::types::Digest;
+use crate::tune::dataset;
 
 /// Where news go; an error ends the training.
 pub(super) type Tell<'a> = dyn FnMut(TrainNews) -> Result<(), TrainError> + 'a;
 
 /// What is wrong inside of the arithmetic, for people.
-fn arithmetic(error: candle_core::Error) -> TrainError {
+pub(super) fn arithmetic(error: candle_core::Error) -> TrainError {
     TrainError::Program(format!(
         "the trainer's arithmetic failed: {error}. If memory ran out, lower the cutoff or the rank; what was saved is kept"
     ))
 }
 
 /// The device with its name: the first GPU where this build knows one.
-fn device() -> Result<(Device, String), TrainError> {
+pub(super) fn device() -> Result<(Device, String), TrainError> {
     let opened = if candle_core::utils::cuda_is_available() {
         Device::new_cuda(0).map(|device| (device, "cuda:0"))
     } else if candle_core::utils::metal_is_available() {
@@ -96,14 +96,15 @@ pub(super) fn run(
     }
 }
 
-fn digest_of(path: &Path) -> Result<Digest, TrainError> {
-    std::fs::File::open(path)
-        .and_then(|mut file| Digest::of_stream(&mut file))
-        .map_err(|source| TrainError::File {
-            path: path.to_owned(),
-            done: "read",
-            source,
-        })
+/// Whether the adapter may be written there: over nothing, or over an adapter.
+fn check_out(out: &Path) -> Result<(), TrainError> {
+    if out.symlink_metadata().is_ok() && adapter::inspect(out).is_err() {
+        return Err(TrainError::Unfit {
+            what: format!("{}: something that is no adapter is there already", out.display()),
+            hint: "let the adapter go elsewhere (--out)".to_owned(),
+        });
+    }
+    Ok(())
 }
 
 fn batches(job: &TrainJob) -> usize {
@@ -126,6 +127,7 @@ impl<'a> Run<'a> {
                 hint: "hold out 0 to 0.5".to_owned(),
             });
         }
+        check_out(&job.out)?;
         let header = Header::open(&job.base)?;
         let arch = Arch::read(&job.base, &header)?;
         let (examples, data_digest) = data::read(&job.data)?;
@@ -153,7 +155,13 @@ impl<'a> Run<'a> {
         let mut adapter = Adapter::new(&arch, &modules, config.rank as usize, config.alpha, config.seed, place)
             .map_err(arithmetic)?;
         let mut adam = AdamW::new(&adapter.tensors()).map_err(arithmetic)?;
-        let identity = Identity::new(config, digest_of(&job.base)?, data_digest, job.held_out, &device_name);
+        let identity = Identity::new(
+            config,
+            dataset::file_digest(&job.base)?,
+            data_digest,
+            job.held_out,
+            &device_name,
+        );
         let progress = checkpoint::load(&job.folder, &identity, &mut adapter, &mut adam)?.unwrap_or_default();
         tell(TrainNews::Planned {
             steps,

@@ -70,7 +70,7 @@ fn losses(news: &[TrainNews]) -> Vec<(u32, f64)> {
 fn the_loss_falls_and_the_adapter_fits() {
     let home = tempfile::tempdir().unwrap();
     for architecture in ["llama", "qwen3"] {
-        let mut job = job(home.path(), architecture);
+        let mut job = job(home.path(), &format!("of-{architecture}"));
         job.base = tiny::write(home.path(), architecture, 2);
         job.config.epochs = 12;
         job.config.dropout = 0.05;
@@ -215,6 +215,17 @@ fn bad_input_is_refused_before_anything_is_trained() {
         job.data = home.path().join("no.json");
     });
     assert!(text.contains("empty"), "{text}");
+    // Nothing but an adapter is written over.
+    for kept in [&good.base, &good.data] {
+        let before = std::fs::read(kept).unwrap();
+        let job = TrainJob {
+            out: kept.clone(),
+            ..good.clone()
+        };
+        let text = train(&job, None).0.unwrap_err().to_string();
+        assert!(text.contains("is no adapter") && text.contains("--out"), "{text}");
+        assert_eq!(std::fs::read(kept).unwrap(), before);
+    }
     let text = with(&|job| job.folder = job.data.clone());
     assert!(text.contains("set.json"), "{text}");
 }
@@ -279,14 +290,13 @@ fn the_small_model_learns_a_few_answers() {
     let home = tempfile::tempdir().unwrap();
     let mut job = job(home.path(), "small");
     job.base = base;
-    job.data = set(home.path(), 4);
+    job.data = set(home.path(), 2);
     job.held_out = 0.0;
-    job.config.epochs = 5;
-    job.config.accumulation = 4;
+    job.config.epochs = 4;
     job.config.learning_rate = 5e-3;
     job.config.targets = crate::tune::recipe::Targets::Attn;
     let (result, news) = train(&job, None);
     let losses = losses(&news);
     result.unwrap();
-    assert!(losses[4].1 < losses[0].1 * 0.5, "{losses:?}");
+    assert!(losses[3].1 < losses[0].1 * 0.5, "{losses:?}");
 }
