@@ -301,7 +301,10 @@ fn a_meta_llm_judges_in_batches_and_a_broken_off_selection_goes_on() {
     let home = tempfile::tempdir().unwrap();
     let home = home.path();
     let run = recorded(home, "7");
-    let few = ["--phase", "LOG", "--at-most", "14", "--json"];
+    let rules = home.join("rules.toml");
+    let only = "phases = [\"LOG\"]\nat_most = 14\nsimilarity = 1.0\nmax_empty = 100\nmax_redundant = 100\n";
+    std::fs::write(&rules, only).unwrap();
+    let few = ["--rules", text(&rules), "--json"];
     let by_rules = run_json(home, &[&["curate", text(&run)], few.as_slice()].concat());
     let asked: Vec<Value> = list(&by_rules["candidates"])
         .iter()
@@ -366,8 +369,8 @@ fn a_meta_llm_judges_in_batches_and_a_broken_off_selection_goes_on() {
     assert_eq!(out["reason"], "PLAN is not taken");
     // Another brief is another selection.
     let recipe = home.join("recipe.toml");
-    std::fs::write(&recipe, "[data]\nbrief = \"Take what is short.\"\n").unwrap();
-    let other = [args.as_slice(), &["--rules", text(&recipe)]].concat();
+    std::fs::write(&recipe, format!("[data]\nbrief = \"Take what is short.\"\n[data.rules]\n{only}")).unwrap();
+    let other = ["curate", text(&run), "--select", &meta, "--rules", text(&recipe), "--json"];
     assert!(run_fails(home, &other, 1).contains("all were given"));
     assert!(lines("meta-", "system").last().unwrap()["text"].as_str().unwrap().starts_with("Take what is short."));
 }
