@@ -243,7 +243,7 @@ fn an_aborted_run_resumed_equals_an_uninterrupted_one() {
     // The projection is rebuilt from the record, whatever has become of it.
     let folder = agent::memory_folder(&broken).join("ep_00");
     std::fs::write(folder.join("actions_log.txt"), "ruined").unwrap();
-    let handle = agent::resume(&broken, FnModel::of(busy)).unwrap();
+    let handle = agent::resume(&broken, FnModel::of(busy), None).unwrap();
     let report = handle.wait().unwrap();
     assert_eq!(report.episodes.len(), 2);
     for episode in 0..2 {
@@ -254,7 +254,7 @@ fn an_aborted_run_resumed_equals_an_uninterrupted_one() {
         .any(|body| matches!(body, Body::EpisodeResumed { .. }));
     assert!(resumed);
     assert!(agent::verify(&broken, &Default::default(), &mut |_| {}).unwrap().ok);
-    let again = agent::resume(&broken, FnModel::of(busy)).unwrap_err();
+    let again = agent::resume(&broken, FnModel::of(busy), None).unwrap_err();
     assert!(matches!(again, AgentError::Finished(_)), "{again}");
 }
 
@@ -285,7 +285,7 @@ fn a_copy_taken_in_the_middle_resumes_too() {
     }
     handle.controls.abort();
     handle.wait().unwrap();
-    agent::resume(&copy, FnModel::of(busy)).unwrap().wait().unwrap();
+    agent::resume(&copy, FnModel::of(busy), None).unwrap().wait().unwrap();
     assert_same(&whole, &copy, 0);
 }
 

@@ -242,7 +242,7 @@ fn state_goes_on_after_a_resume() {
     }
     handle.controls.abort();
     handle.wait().unwrap();
-    agent::resume(&cut, idle()).unwrap().wait().unwrap();
+    agent::resume(&cut, idle(), None).unwrap().wait().unwrap();
     support::assert_same(&whole, &cut, 0);
 }
 

@@ -35,6 +35,7 @@ pub fn rehearse(scaffold: &Scaffold) -> Result<Vec<ProblemAt>, AgentError> {
         world: scaffold.manifest().env.clone(),
         scaffold: scaffold.clone(),
         model: Arc::new(Actor::new(scaffold)),
+        specialist: None,
         seeds: vec![1],
         max_steps: REHEARSAL_STEPS,
         workers: 1,

@@ -28,8 +28,10 @@ pub struct RunPlan {
     pub world: String,
     /// Prompts, budgets, memory files.
     pub scaffold: Scaffold,
-    /// Who plays.
+    /// Who plays; the gameplay model when there is a specialist.
     pub model: Arc<dyn ChatModel>,
+    /// The memory specialist, which answers LOG and consults memory in PLAN; `None` for one model.
+    pub specialist: Option<Arc<dyn ChatModel>>,
     /// One episode a seed.
     pub seeds: Vec<u64>,
     /// Agent steps an episode may take.
@@ -166,6 +168,7 @@ pub fn start_in(plan: RunPlan, open_world: OpenWorld) -> Result<RunHandle, Agent
     let parts = Parts {
         scaffold: plan.scaffold,
         model: plan.model,
+        specialist: plan.specialist,
         writer,
         memory_root,
         first: Some(started),
@@ -177,6 +180,7 @@ pub fn start_in(plan: RunPlan, open_world: OpenWorld) -> Result<RunHandle, Agent
 pub(super) struct Parts {
     pub(super) scaffold: Scaffold,
     pub(super) model: Arc<dyn ChatModel>,
+    pub(super) specialist: Option<Arc<dyn ChatModel>>,
     pub(super) writer: Writer,
     pub(super) memory_root: PathBuf,
     /// An event that is committed and not shown yet.
@@ -197,6 +201,7 @@ pub(super) fn launch(
         // The channel is new and empty: there is room.
         drop(live.try_send(first));
     }
+    controls.begin_with((Arc::clone(&parts.model), parts.specialist));
     let scaffold = parts.scaffold.for_task(&meta.world.task);
     let manifest = scaffold.manifest();
     let shared = Arc::new(Shared {
@@ -209,6 +214,7 @@ pub(super) fn launch(
             .collect(),
         quotas: shared::quotas(manifest),
         model_name: meta.model.name.clone(),
+        first_specialist: meta.specialist.clone(),
         sampling: meta.sampling,
         max_steps: meta.max_steps,
         memory_root: parts.memory_root,
@@ -280,6 +286,7 @@ fn meta(plan: &RunPlan, world: crate::types::WorldSpec) -> RunMeta {
         max_steps: plan.max_steps,
         scaffold: plan.scaffold.reference(),
         model: plan.model.describe(),
+        specialist: plan.specialist.as_ref().map(|specialist| specialist.describe()),
         sampling: plan.sampling_used(),
         workers: plan.workers,
         exact: plan.exact,

@@ -17,6 +17,9 @@ pub struct Key {
     pub scaffold: Digest,
     /// Who played, with file, quantisation and address.
     pub model: ModelRef,
+    /// The memory specialist, with its adapter's digest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub specialist: Option<ModelRef>,
     /// How tokens were drawn, their seed included.
     pub sampling: Sampling,
     /// The world with engine, version, task, rules as they are told, and actions.
@@ -35,6 +38,7 @@ impl Key {
         meta.origin.is_none().then(|| Self {
             scaffold: meta.scaffold.digest,
             model: meta.model.clone(),
+            specialist: meta.specialist.clone(),
             sampling: meta.sampling,
             world: meta.world.clone(),
             max_steps: meta.max_steps,
@@ -48,6 +52,7 @@ impl Key {
         Self {
             scaffold: plan.scaffold.digest(),
             model: plan.model.describe(),
+            specialist: plan.specialist.as_ref().map(|specialist| specialist.describe()),
             sampling: plan.sampling_used(),
             world: world.clone(),
             max_steps: plan.max_steps,

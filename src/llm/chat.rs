@@ -2,6 +2,9 @@
 //!
 //! Owns the words of a model call. Must not know any back end.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use crate::jobs::Cancel;
 use crate::types::{EpisodeNo, Message, ModelRef, Phase, Role, Sampling, Span, StopReason};
 
@@ -17,6 +20,23 @@ pub trait ChatModel: Send + Sync {
     /// Whether a request's grammar constrains the answer. Where it does not, none is made and none is recorded.
     fn takes_grammars(&self) -> bool {
         false
+    }
+
+    /// The same model with a LoRA adapter: a model of its own over the same weights, which stays as it is.
+    ///
+    /// # Errors
+    /// When the file cannot be used with this model, or the model takes no adapters.
+    fn with_adapter(&self, adapter: &Path) -> Result<Arc<dyn ChatModel>, LlmError> {
+        let base = self.describe();
+        Err(LlmError::File {
+            path: adapter.display().to_string(),
+            cause: format!(
+                "an adapter goes with a local model alone, and `{}` ({}) is none",
+                base.name, base.backend
+            ),
+            hint: "give a GGUF model as the base, or a whole model as the specialist (`openai:MODEL@URL`, another GGUF file)"
+                .to_owned(),
+        })
     }
 
     /// Answers one chat. `sink` gets progress as it comes, on the caller's thread.

@@ -3,6 +3,7 @@
 //! Owns prompting a model and counting what that cost. Must not know about agents, worlds or
 //! memory: a request is messages in, text out.
 
+pub mod adapter;
 pub mod anthropic;
 pub mod catalog;
 mod chat;
@@ -37,6 +38,8 @@ use crate::config::{Settings, Workspace};
 pub struct ModelOptions {
     /// Where models that are given by name lie.
     pub models_dir: PathBuf,
+    /// Where adapters that are given by name lie.
+    pub adapters_dir: PathBuf,
     /// Threads to compute with.
     pub threads: Option<u32>,
     /// Tokens a prompt and its answer may have together.
@@ -58,6 +61,7 @@ impl ModelOptions {
     pub fn in_workspace(workspace: &Workspace) -> Self {
         Self {
             models_dir: workspace.models_dir(),
+            adapters_dir: workspace.adapters_dir(),
             ..Self::default()
         }
     }
@@ -118,6 +122,57 @@ pub fn open(spec: &str, options: &ModelOptions) -> Opened {
         .iter()
         .find_map(|back_end| (back_end.open)(spec, options))
         .unwrap_or_else(|| Err(unknown(spec, options)))
+}
+
+/// The adapter that a specialist's specification means: a GGUF file that says it is one, or a name in the folder of
+/// adapters. `None` when it means a whole model.
+pub fn adapter_of(spec: &str, options: &ModelOptions) -> Option<PathBuf> {
+    if is_path(spec) {
+        let path = PathBuf::from(spec);
+        let header = gguf::Header::open(&path).ok()?;
+        return (header.text("general.type") == Some("adapter")).then_some(path);
+    }
+    catalog::path_of(&options.adapters_dir, spec).filter(|path| path.exists())
+}
+
+/// Opens a memory specialist: an adapter on the base, or a whole model of its own.
+///
+/// # Errors
+/// When nothing answers to the specification, the adapter does not fit, or the base takes none.
+pub fn open_specialist(base: &Arc<dyn ChatModel>, spec: &str, options: &ModelOptions) -> Opened {
+    if let Some(adapter) = adapter_of(spec, options) {
+        return base.with_adapter(&adapter);
+    }
+    match open(spec, options) {
+        Err(LlmError::Unknown { name, hint }) => {
+            let folder = options.adapters_dir.display();
+            let names = catalog::names(&options.adapters_dir);
+            let there = match names.is_empty() {
+                true => format!("no adapters are in {folder} yet"),
+                false => format!("the adapters in {folder} are {}", names.join(", ")),
+            };
+            Err(LlmError::Unknown {
+                name,
+                hint: format!(
+                    "{there}; path/to/adapter.gguf is another one; a whole model may be the specialist too: {hint}"
+                ),
+            })
+        }
+        other => other,
+    }
+}
+
+/// The file of a local model: what [`open`] would load. `None` for models elsewhere and for names that nothing
+/// answers to.
+pub fn model_file(spec: &str, options: &ModelOptions) -> Option<PathBuf> {
+    if spec.starts_with("recorded:") || spec.starts_with("openai:") {
+        return None;
+    }
+    let path = match is_path(spec) {
+        true => PathBuf::from(spec),
+        false => catalog::path_of(&options.models_dir, spec)?,
+    };
+    path.exists().then_some(path)
 }
 
 /// A model that answers chats with tools, opened.

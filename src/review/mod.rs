@@ -13,9 +13,12 @@ mod gate;
 mod items;
 mod part;
 mod person;
+mod policy;
 mod promote;
 mod proposal;
 mod selection;
+#[cfg(test)]
+mod selection_tests;
 mod stamp;
 mod standing;
 #[cfg(test)]
@@ -30,6 +33,7 @@ pub use gate::{GateReport, Outcome, Pair, Score};
 pub use items::Judgement;
 pub use part::{Part, PartId, PartKind, Taken, assemble, parts_of};
 pub use person::person;
+pub use policy::Policy;
 pub use proposal::{Content, Draft, Evidence, Origin, Proposal, ProposalId, RevisionContent};
 pub use selection::{Facts, Item, Places, SelectedRun, SelectionContent, items_digest};
 pub use standing::{Comment, Extent, ItemVerdict, Items, PartDecision, PartStanding, Standing, State};

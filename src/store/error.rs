@@ -125,6 +125,18 @@ pub enum StoreError {
         /// The memory file.
         file: String,
     },
+    /// An entry of a journal in the workspace's database cannot be understood.
+    #[error("entry {seq} of the log of {name} in {path} cannot be read: {why}; begin anew under another name", path = .path.display())]
+    Entry {
+        /// The database.
+        path: PathBuf,
+        /// Whose log.
+        name: String,
+        /// Which entry.
+        seq: i64,
+        /// Why.
+        why: String,
+    },
     /// The work was cancelled.
     #[error("cancelled")]
     Cancelled,

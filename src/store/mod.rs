@@ -6,11 +6,13 @@
 
 mod block;
 mod cache;
+mod claim;
 mod close;
 pub mod codec;
 mod error;
 mod fold;
 mod grid;
+mod journal;
 mod lock;
 mod marks;
 mod memory;
@@ -29,7 +31,9 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use claim::Claim;
 pub use error::StoreError;
+pub use journal::Journal;
 pub use marks::{Marks, STUCK_AFTER, StepMark};
 pub use memory::{FileState, MemoryState};
 pub use reader::{EpisodeEvents, Reader};

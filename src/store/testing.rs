@@ -53,6 +53,7 @@ pub(super) fn meta() -> RunMeta {
             is_llm: false,
             details: BTreeMap::from([("threads".into(), "1".into())]),
         },
+        specialist: None,
         sampling: Sampling::default(),
         workers: 2,
         exact: false,

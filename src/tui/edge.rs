@@ -19,7 +19,9 @@ use super::outside::Lookout;
 use super::pictures::{Wanted, encode};
 use super::playing::{Played, Playing};
 use super::proposals;
+use super::specialist::Wish;
 use super::theme::Themes;
+use super::trainings::Follower;
 use crate::agent::RunHandle;
 use crate::analysis::Analyst;
 use crate::config::{Settings, Workspace};
@@ -52,8 +54,11 @@ pub(super) struct Edge {
     /// Where the hunk that is edited lies.
     hunk: Option<tempfile::TempDir>,
     pull: Cancel,
+    /// The specialist that is being loaded.
+    exchange: Cancel,
     /// The optimization under way.
     optimization: Cancel,
+    trainings: Option<Follower>,
 }
 
 /// What only the program's loop can do.
@@ -109,7 +114,9 @@ impl Edge {
             analyst: Arc::default(),
             lookout: None,
             pull: Cancel::new(),
+            exchange: Cancel::new(),
             optimization: Cancel::new(),
+            trainings: None,
         })
     }
 
@@ -200,6 +207,7 @@ impl Edge {
             }
             Effect::Act(id, episode, action) => self.played.act(id, episode, action),
             Effect::Say(id, episode, text) => self.played.say(id, episode, text),
+            Effect::Exchange(id, spec) => self.exchange(id, spec, meta),
             Effect::LoadTheme(request) => {
                 let themes = Themes::of(&self.workspace);
                 jobs::spawn(&self.events, move |_| jobs::theme(&themes, &request));
@@ -210,6 +218,7 @@ impl Edge {
                 let _ = self.proposals.send(ask);
             }
             Effect::Colour(request) => self.colour(request),
+            Effect::Talk(_) | Effect::Select(_) | Effect::StopSelecting => {}
             Effect::Start(request) => self.start(request),
             Effect::Resume(path) => {
                 let (workspace, settings) = (self.workspace.clone(), self.settings.clone());
@@ -287,7 +296,13 @@ impl Edge {
     fn lab(&mut self, ask: LabAsk) {
         let (workspace, settings) = (self.workspace.clone(), self.settings.clone());
         let job = match ask {
-            LabAsk::Load => return jobs::spawn(&self.events, move |_| laboratory::load(&workspace)),
+            LabAsk::Load => {
+                // They are followed from the first look at Lab on.
+                if self.trainings.is_none() {
+                    self.trainings = Follower::start(&workspace, self.events.clone());
+                }
+                return jobs::spawn(&self.events, move |_| laboratory::load(&workspace));
+            }
             LabAsk::Stop => return self.optimization.cancel(),
             LabAsk::Start(request) => optimizing::Job::Start(request),
             LabAsk::Resume(name) => optimizing::Job::Resume(name),
@@ -334,6 +349,24 @@ impl Edge {
         });
     }
 
+    /// Has a specialist loaded for a run. Of several wishes the last one counts.
+    fn exchange(&mut self, id: LiveId, spec: Option<String>, meta: Option<&Arc<RunMeta>>) {
+        self.exchange.cancel();
+        self.exchange = Cancel::new();
+        let (Some(controls), Some(meta)) = (self.played.controls(id), meta) else {
+            return;
+        };
+        let wish = Wish {
+            workspace: self.workspace.clone(),
+            settings: self.settings.clone(),
+            controls: controls.clone(),
+            meta: Arc::clone(meta),
+            spec,
+            cancel: self.exchange.clone(),
+        };
+        jobs::spawn(&self.events, move |events| wish.fulfil(events));
+    }
+
     fn start(&mut self, request: StartRequest) {
         let (workspace, settings) = (self.workspace.clone(), self.settings.clone());
         let show = request.show;
@@ -366,6 +399,7 @@ impl Edge {
         self.filter.cancel();
         self.analysis.cancel();
         self.lookout = None;
+        self.trainings = None;
         self.pull.cancel();
         self.optimization.cancel();
         self.adopt();

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::optimize::OptimizeForm;
+use super::trainings::Training;
 use super::widgets::list::Scroll;
 use crate::review::{GateReport, Outcome, Pair, ProposalId, State as Stage};
 use crate::scaffold::{Lineage, Node};
@@ -23,11 +24,19 @@ pub(crate) enum LabPane {
     Gates,
     /// Optimizations.
     Optimizations,
+    /// Trainings of adapters.
+    Trainings,
 }
 
 impl LabPane {
     /// In the order of Tab.
-    pub(crate) const ALL: [Self; 4] = [Self::Lineage, Self::Chart, Self::Gates, Self::Optimizations];
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Lineage,
+        Self::Chart,
+        Self::Gates,
+        Self::Optimizations,
+        Self::Trainings,
+    ];
 
     /// Its name.
     pub(crate) fn title(self) -> &'static str {
@@ -36,6 +45,7 @@ impl LabPane {
             Self::Chart => "Progression",
             Self::Gates => "Gates",
             Self::Optimizations => "Optimizations",
+            Self::Trainings => "Trainings",
         }
     }
 
@@ -267,7 +277,11 @@ pub(crate) struct LabScreen {
     /// The pane with the focus.
     pub(crate) pane: LabPane,
     /// Where each pane is scrolled to.
-    pub(crate) scrolls: [Scroll; 4],
+    pub(crate) scrolls: [Scroll; 5],
+    /// Trainings, the one that was worked on last first.
+    pub(crate) trainings: Vec<Training>,
+    /// Of the selected training shows what it is trained with, in place of its loss.
+    pub(crate) shows_facts: bool,
     /// Versions whose runs show, by name and digest.
     pub(crate) unfolded: BTreeSet<(String, Digest)>,
     /// Gates whose seeds show.
@@ -308,6 +322,7 @@ impl LabScreen {
             LabPane::Chart => self.charted().len(),
             LabPane::Gates => self.gate_lines().len(),
             LabPane::Optimizations => self.data.optimizations.len(),
+            LabPane::Trainings => self.trainings.len(),
         }
     }
 
@@ -385,6 +400,19 @@ impl LabScreen {
     /// The selected row of the gates.
     pub(crate) fn selected_gate(&self) -> Option<GateLine> {
         self.gate_lines().get(self.scroll(LabPane::Gates).selected).copied()
+    }
+
+    /// Takes in trainings; the selection stays with its training.
+    pub(crate) fn take_trainings(&mut self, trainings: Vec<Training>) {
+        let name = self.selected_training().map(|one| one.name.clone());
+        self.trainings = trainings;
+        let at = name.and_then(|name| self.trainings.iter().position(|one| one.name == name));
+        self.scrolls[LabPane::Trainings as usize].selected = at.unwrap_or(0);
+    }
+
+    /// The selected training.
+    pub(crate) fn selected_training(&self) -> Option<&Training> {
+        self.trainings.get(self.scroll(LabPane::Trainings).selected)
     }
 
     /// The selected optimization.

@@ -1,6 +1,5 @@
 //! The job that works on an optimization, and its news in the words of Lab.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
@@ -13,7 +12,7 @@ use crate::evolve::session::{Log, News, Session, Setup};
 use crate::evolve::{ReviserNews, ReviserOptions, open_reviser};
 use crate::gate::{GateNews, Side};
 use crate::jobs::Cancel;
-use crate::llm::{ChatModel, ModelOptions};
+use crate::llm::ModelOptions;
 use crate::scaffold::{Scaffold, line_of};
 use crate::types::Seeds;
 
@@ -104,6 +103,7 @@ fn setup(workspace: &Workspace, settings: &Settings, request: OptimizeRequest) -
         meta: request.meta,
         meta_tokens: settings.meta.token_budget,
         model: request.model,
+        specialist: settings.run.specialist.clone(),
         threads: None,
         context: None,
         sampling_seed: 0,
@@ -111,12 +111,13 @@ fn setup(workspace: &Workspace, settings: &Settings, request: OptimizeRequest) -
     })
 }
 
-fn player(workspace: &Workspace, settings: &Settings, setup: &Setup) -> anyhow::Result<Arc<dyn ChatModel>> {
+fn player(workspace: &Workspace, settings: &Settings, setup: &Setup) -> anyhow::Result<agent::Models> {
     let options = ModelOptions {
         slots: Some(setup.workers.saturating_mul(2)),
         ..ModelOptions::of(workspace, settings)
     };
-    Ok(agent::open_model(&setup.model, &setup.env, &options)?)
+    let specialist = setup.specialist.as_deref();
+    Ok(agent::open_models(&setup.model, specialist, &setup.env, &options)?)
 }
 
 /// Turns news into lines and progress; what comes too often is thinned out.

@@ -14,7 +14,7 @@ use super::data::{Data, Event};
 use super::effects::Ask;
 use super::jobs;
 use crate::config::Workspace;
-use crate::review::{self, Desk, Dossier, ProposalId, ReviewError, Seq, State, What};
+use crate::review::{self, Desk, Dossier, Item, Judgement, ProposalId, ReviewError, Seq, State, What};
 
 /// How often it is looked whether somebody else wrote something.
 const POLL: Duration = Duration::from_millis(600);
@@ -160,9 +160,12 @@ impl Keeper {
                 return Ok(());
             }
             Ask::Open(id) => {
-                return match self.desk().and_then(|desk| desk.dossier(&id)) {
-                    Ok(dossier) => {
-                        self.open = Some((id, Some((dossier.standing.seq, dossier.standing.state))));
+                return match self.desk().and_then(|desk| opened(desk, &id)) {
+                    Ok((dossier, items)) => {
+                        self.open = Some((id.clone(), Some((dossier.standing.seq, dossier.standing.state))));
+                        if let Some(items) = items {
+                            self.send(Data::Items(id, Arc::new(items)))?;
+                        }
                         self.send(Data::Dossier(Arc::new(dossier)))
                     }
                     Err(error) => self.send(Data::NoDossier(error.to_string())),
@@ -170,6 +173,8 @@ impl Keeper {
             }
             Ask::Sample => return self.sample(),
             Ask::Append(id, seen, entries) => self.append(&id, seen, entries),
+            Ask::Judge(id, seen, items, judgement) => self.judge(&id, seen, &items, judgement),
+            Ask::CommitItems(id, seen, said) => self.commit_items(&id, seen, said),
             Ask::Undo(id, seen) => self.undo(&id, seen),
             Ask::Commit(id, seen) => self.commit(&id, seen),
             Ask::Check(id) => self.check(&id),
@@ -253,6 +258,22 @@ impl Keeper {
         self.check(id)
     }
 
+    fn judge(&mut self, id: &ProposalId, seen: Seq, shown: &[Item], judgement: Judgement) -> Result<(), ReviewError> {
+        let dossier = self.desk()?.dossier(id)?;
+        let (seen, by) = (self.seen(&dossier, seen), self.by.clone());
+        let entry = self.desk()?.judge(id, seen, &by, shown, judgement)?;
+        self.own.insert(entry.seq);
+        Ok(())
+    }
+
+    /// Why there are fewer items than there should be stands in the log before the commitment.
+    fn commit_items(&mut self, id: &ProposalId, seen: Seq, said: Option<String>) -> Result<(), ReviewError> {
+        if let Some(text) = said {
+            self.append(id, seen, vec![What::Commented { part: None, text }])?;
+        }
+        self.commit(id, seen)
+    }
+
     /// Has the result checked beside, for it takes seconds.
     fn check(&mut self, id: &ProposalId) -> Result<(), ReviewError> {
         let (workspace, events, by, id) = (self.workspace.clone(), self.events.clone(), self.by.clone(), id.clone());
@@ -269,6 +290,16 @@ impl Keeper {
         }
         Ok(())
     }
+}
+
+/// A proposal, and the items of a selection.
+fn opened(desk: &Desk, id: &ProposalId) -> Result<(Dossier, Option<Vec<Item>>), ReviewError> {
+    let dossier = desk.dossier(id)?;
+    let items = match dossier.standing.items {
+        Some(_) => Some(desk.items(&dossier)?),
+        None => None,
+    };
+    Ok((dossier, items))
 }
 
 #[cfg(test)]

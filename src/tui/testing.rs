@@ -315,6 +315,7 @@ pub(crate) fn meta() -> RunMeta {
             is_llm: true,
             details: BTreeMap::new(),
         },
+        specialist: None,
         sampling: Sampling::default(),
         workers: 1,
         exact: true,

@@ -31,6 +31,23 @@ impl Digest {
         Self::from_hash(&hasher.finalize())
     }
 
+    /// The digest of all bytes of a stream; the same as [`Digest::of`] gives for them at once.
+    ///
+    /// # Errors
+    /// When the stream cannot be read.
+    pub fn of_stream(input: &mut dyn std::io::Read) -> std::io::Result<Self> {
+        let mut hasher = blake3::Hasher::new();
+        let mut buffer = vec![0; 1 << 18];
+        loop {
+            match input.read(&mut buffer) {
+                Ok(0) => return Ok(Self::from_hash(&hasher.finalize())),
+                Ok(count) => hasher.update(&buffer[..count]),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+        }
+    }
+
     fn from_hash(hash: &blake3::Hash) -> Self {
         let mut short = [0; 16];
         short.copy_from_slice(&hash.as_bytes()[..16]);
@@ -98,6 +115,8 @@ mod tests {
         assert_eq!(digest.to_string().parse::<Digest>().unwrap(), digest);
         assert_eq!(digest.short().len(), 8);
         assert!("zz".parse::<Digest>().is_err());
+        let long = vec![7; 600_000];
+        assert_eq!(Digest::of_stream(&mut long.as_slice()).unwrap(), Digest::of(&long));
         assert!("é".repeat(16).parse::<Digest>().is_err());
     }
 

@@ -24,8 +24,11 @@ pub struct RunMeta {
     pub max_steps: u32,
     /// The scaffold in full, so that the run explains itself anywhere.
     pub scaffold: ScaffoldRef,
-    /// The model.
+    /// The model; the gameplay model when there is a specialist.
     pub model: ModelRef,
+    /// The memory specialist of a two-model run, as it was at the start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub specialist: Option<ModelRef>,
     /// How tokens are drawn (each turn records its own seed).
     pub sampling: Sampling,
     /// Episodes played at once.
@@ -34,6 +37,16 @@ pub struct RunMeta {
     pub exact: bool,
     /// The run this one was forked from.
     pub origin: Option<Origin>,
+}
+
+impl RunMeta {
+    /// Who plays, by name: `base + specialist`, or one model.
+    pub fn players(&self) -> String {
+        match &self.specialist {
+            Some(specialist) => format!("{} + {}", self.model.name, specialist.name),
+            None => self.model.name.clone(),
+        }
+    }
 }
 
 /// A scaffold as a run used it.

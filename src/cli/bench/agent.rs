@@ -32,6 +32,7 @@ pub(super) fn measure(args: &Args) -> anyhow::Result<Vec<Figure>> {
             world: "crafter".to_owned(),
             scaffold: Scaffold::named("crafter-v0", &workspace)?,
             model: agent::open_model("scripted", "crafter", &ModelOptions::default())?,
+            specialist: None,
             seeds: vec![42],
             max_steps: args.steps,
             workers: 1,

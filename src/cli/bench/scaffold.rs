@@ -105,6 +105,7 @@ fn played(name: &str, args: &Args, folder: &Path) -> anyhow::Result<Played> {
         world: "crafter".to_owned(),
         scaffold: Scaffold::named(name, &Workspace::at(folder))?,
         model: agent::open_model("scripted", "crafter", &ModelOptions::default())?,
+        specialist: None,
         seeds: (42..42 + args.episodes).collect(),
         max_steps: args.steps,
         workers: 1,

@@ -1,8 +1,9 @@
 //! `automem optimize`: improves a scaffold in rounds of evaluation, revision, decision and gate.
 
 mod list;
-mod told;
+pub(super) mod told;
 
+pub(super) use list::ledger_rows;
 pub(super) use told::Teller;
 
 use std::process::ExitCode;
@@ -14,9 +15,10 @@ use super::plan::ModelArgs;
 use super::{interrupt, output};
 use crate::agent;
 use crate::config::{Settings, Workspace};
-use crate::evolve::session::{Log, Policy, Session, SessionError, Setup};
+use crate::evolve::session::{Log, Session, SessionError, Setup};
 use crate::evolve::{Reviser, ReviserError, ReviserOptions, open_reviser};
 use crate::jobs::Cancel;
+use crate::review::Policy;
 use crate::scaffold::{Scaffold, line_of};
 use crate::types::Seeds;
 
@@ -49,6 +51,9 @@ pub(super) struct Args {
     /// Who plays; as for `automem run` [default: run.model, scripted]
     #[arg(long)]
     model: Option<String>,
+    /// The memory specialist; as for `automem run` [default: run.specialist, none]
+    #[arg(long, value_name = "SPEC")]
+    specialist: Option<String>,
     /// Steps an episode may take [default: run.max_steps, 300]
     #[arg(long)]
     max_steps: Option<u32>,
@@ -150,6 +155,7 @@ fn begin(args: &Args, workspace: &Workspace, settings: &Settings, cancel: &Cance
         meta: args.meta.clone(),
         meta_tokens: args.meta_tokens.unwrap_or(settings.meta.token_budget),
         model: args.model.clone().unwrap_or_else(|| run.model.clone()),
+        specialist: args.specialist.clone().or_else(|| run.specialist.clone()),
         threads: args.model_options.threads.or(run.threads),
         context: args.model_options.context.or(run.context),
         sampling_seed: args.sampling_seed,
@@ -160,7 +166,7 @@ fn begin(args: &Args, workspace: &Workspace, settings: &Settings, cancel: &Cance
     };
     setup.check(workspace)?;
     let reviser = open(&setup, workspace, settings)?;
-    let model = model(&setup, workspace, settings)?;
+    let model = models(&setup, workspace, settings)?;
     Ok(Session::begin(workspace, &setup, model, reviser, cancel.clone())?)
 }
 
@@ -193,7 +199,7 @@ fn resume(
         );
     }
     let reviser = open(&setup, workspace, settings)?;
-    let model = model(&setup, workspace, settings)?;
+    let model = models(&setup, workspace, settings)?;
     Ok(Session::resume(
         workspace,
         &listed.name,
@@ -203,21 +209,22 @@ fn resume(
     )?)
 }
 
-fn open(setup: &Setup, workspace: &Workspace, settings: &Settings) -> Result<Box<dyn Reviser>, ReviserError> {
-    open_reviser(&setup.meta, &ReviserOptions::of(workspace, settings))
-}
-
-fn model(
+pub(super) fn open(
     setup: &Setup,
     workspace: &Workspace,
     settings: &Settings,
-) -> anyhow::Result<std::sync::Arc<dyn crate::llm::ChatModel>> {
+) -> Result<Box<dyn Reviser>, ReviserError> {
+    open_reviser(&setup.meta, &ReviserOptions::of(workspace, settings))
+}
+
+pub(super) fn models(setup: &Setup, workspace: &Workspace, settings: &Settings) -> anyhow::Result<agent::Models> {
     let options = ModelArgs {
         threads: setup.threads,
         context: setup.context,
     };
     let options = options.options(workspace, settings, setup.workers, false);
-    Ok(agent::open_model(&setup.model, &setup.env, &options)?)
+    let specialist = setup.specialist.as_deref();
+    Ok(agent::open_models(&setup.model, specialist, &setup.env, &options)?)
 }
 
 /// Tells what happens until it is over, interrupted, or fails.

@@ -1,7 +1,6 @@
 //! `automem proposals gate`: plays what came out of the decisions against its parent on the same seeds.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use anyhow::bail;
 
@@ -28,6 +27,9 @@ pub(super) struct Gate {
     /// Who plays; as for `automem run` [default: run.model, scripted]
     #[arg(long)]
     model: Option<String>,
+    /// The memory specialist; as for `automem run` [default: run.specialist, none]
+    #[arg(long, value_name = "SPEC")]
+    specialist: Option<String>,
     /// Steps an episode may take [default: run.max_steps, 300]
     #[arg(long)]
     max_steps: Option<u32>,
@@ -58,11 +60,12 @@ pub(super) fn run(desk: &mut Desk, by: &str, args: Gate) -> anyhow::Result<ExitC
     let result = digest_of(&files);
     let revision = Scaffold::from_files(files)?;
     let parent = Scaffold::from_files(dossier.revision()?.base.clone())?;
-    let plan = |scaffold: Scaffold, name: String, model| RunPlan {
+    let plan = |scaffold: Scaffold, name: String, models: agent::Models| RunPlan {
         world: scaffold.manifest().env.clone(),
         out: workspace.runs_dir().join(format!("{name}.db")),
         scaffold,
-        model,
+        model: models.0,
+        specialist: models.1,
         seeds: args.seeds.0.clone(),
         max_steps: args.max_steps.unwrap_or(settings.run.max_steps),
         workers: args.workers.unwrap_or(settings.run.workers),
@@ -72,12 +75,18 @@ pub(super) fn run(desk: &mut Desk, by: &str, args: Gate) -> anyhow::Result<ExitC
     let workers = args.workers.unwrap_or(settings.run.workers);
     let options = args.model_options.options(&workspace, &settings, workers, false);
     let spec = args.model.as_ref().unwrap_or(&settings.run.model);
-    let model = agent::open_model(spec, &revision.manifest().env, &options)?;
+    let specialist = args.specialist.as_ref().or(settings.run.specialist.as_ref());
+    let specialist = agent::wanted(specialist.map(String::as_str));
+    let models = agent::open_models(spec, specialist, &revision.manifest().env, &options)?;
     // The same seeds, steps and model go on with the same files; others begin others.
-    let kind = Digest::of(format!("{:?} {:?} {spec}", args.seeds.0, args.max_steps)).short();
+    let players = match specialist {
+        None => spec.clone(),
+        Some(specialist) => format!("{spec} {specialist}"),
+    };
+    let kind = Digest::of(format!("{:?} {:?} {players}", args.seeds.0, args.max_steps)).short();
     let parent_name = format!("gate-{kind}-{}", parent.digest().short());
-    let (before, reused) = gate::reusing(plan(parent, parent_name, Arc::clone(&model)), &workspace)?;
-    let after = plan(revision, format!("gate-{kind}-{id}-{}", result.short()), model);
+    let (before, reused) = gate::reusing(plan(parent, parent_name, models.clone()), &workspace)?;
+    let after = plan(revision, format!("gate-{kind}-{id}-{}", result.short()), models);
     let mut seen = standing.seq;
     if standing.state != State::Gating {
         let run = after.out.display().to_string();

@@ -95,6 +95,8 @@ pub struct RunSettings {
     pub scaffold: String,
     /// Who plays.
     pub model: String,
+    /// The memory specialist.
+    pub specialist: Option<String>,
     /// Seeds as written.
     pub seeds: String,
     /// Steps an episode may take.

@@ -125,6 +125,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     option("run.env", Text, "\"crafter\"", "World that is played"),
     option("run.scaffold", Text, "\"crafter-v0\"", "Scaffold that is used"),
     option("run.model", Text, "\"scripted\"", "Who plays: scripted, a model's name, FILE.gguf, recorded:FILE"),
+    open("run.specialist", Text, "\"memory-1\"", "Memory specialist: an adapter's name or file on the local model, or a whole model; without it one model does all"),
     option("run.seeds", Seeds, "\"42\"", "Seeds, one episode each: 42, or 42..45, or 1,2,9"),
     option("run.max_steps", Number(1, 10_000_000), "300", "Steps an episode may take"),
     option("run.workers", Number(1, 64), "1", "Episodes played at once"),

@@ -263,6 +263,7 @@ fn settings(values: &[(&'static OptionSpec, Option<Checked>, Origin)], keys: Vec
             env: of.text("run.env"),
             scaffold: of.text("run.scaffold"),
             model: of.text("run.model"),
+            specialist: of.get("run.specialist").map(|_| of.text("run.specialist")),
             seeds: of.text("run.seeds"),
             max_steps: of.small("run.max_steps").unwrap_or(1),
             workers: of.small("run.workers").unwrap_or(1),

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::error::SessionError;
 use super::log::Log;
 use super::news::News;
-use super::setup::{self, Lock};
+use super::setup::claim;
 use super::state::{Effect, Event, Parent, Setup, State};
-use crate::agent::RunPlan;
+use crate::agent::{Models, RunPlan};
 use crate::config::Workspace;
 use crate::evolve::candidate;
 use crate::evolve::reviser::{Reviser, ReviserError, ReviserNews, Revision, Task};
@@ -17,7 +17,7 @@ use crate::jobs::Cancel;
 use crate::llm::{ChatModel, Usage};
 use crate::review::{Content, Desk, Dossier, Draft, Origin, ReviewError, RevisionContent};
 use crate::scaffold::{MANIFEST, Scaffold};
-use crate::store::{Reader, Registry};
+use crate::store::{Claim, Reader, Registry};
 use crate::types::{Digest, Sampling};
 
 /// Whose hand it is in the log of proposals.
@@ -31,9 +31,10 @@ pub struct Session {
     pub(super) desk: Desk,
     pub(super) state: State,
     pub(super) model: Arc<dyn ChatModel>,
+    pub(super) specialist: Option<Arc<dyn ChatModel>>,
     pub(super) reviser: Box<dyn Reviser>,
     pub(super) cancel: Cancel,
-    _lock: Lock,
+    _claim: Claim,
 }
 
 impl Session {
@@ -44,14 +45,14 @@ impl Session {
     pub fn begin(
         workspace: &Workspace,
         setup: &Setup,
-        model: Arc<dyn ChatModel>,
+        models: Models,
         reviser: Box<dyn Reviser>,
         cancel: Cancel,
     ) -> Result<Self, SessionError> {
         setup.check(workspace)?;
         let mut log = Log::open(workspace)?;
         let name = log.begin(setup)?;
-        Self::resume(workspace, &name, model, reviser, cancel)
+        Self::resume(workspace, &name, models, reviser, cancel)
     }
 
     /// Goes on with an optimization.
@@ -61,13 +62,14 @@ impl Session {
     pub fn resume(
         workspace: &Workspace,
         name: &str,
-        model: Arc<dyn ChatModel>,
+        models: Models,
         reviser: Box<dyn Reviser>,
         cancel: Cancel,
     ) -> Result<Self, SessionError> {
         let log = Log::open(workspace)?;
         log.one(name)?;
-        let lock = Lock::take(workspace, name)?;
+        let busy = || SessionError::Busy { name: name.to_owned() };
+        let held = Claim::take(workspace, &claim(name))?.ok_or_else(busy)?;
         // Read again under the lock.
         let state = log.one(name)?.state;
         Ok(Self {
@@ -76,16 +78,17 @@ impl Session {
             name: name.to_owned(),
             log,
             state,
-            model,
+            model: models.0,
+            specialist: models.1,
             reviser,
             cancel,
-            _lock: lock,
+            _claim: held,
         })
     }
 
     /// Whether a process works on an optimization now.
     pub fn is_at_work(workspace: &Workspace, name: &str) -> bool {
-        setup::is_held(workspace, name)
+        Claim::is_held(workspace, &claim(name))
     }
 
     /// Its name.
@@ -143,6 +146,7 @@ impl Session {
             world: setup.env.clone(),
             scaffold,
             model: Arc::clone(&self.model),
+            specialist: self.specialist.clone(),
             seeds: setup.seeds.clone(),
             max_steps: setup.max_steps,
             workers: setup.workers,

@@ -33,16 +33,6 @@ pub enum SessionError {
         /// The optimization.
         name: String,
     },
-    /// Its log cannot be understood.
-    #[error("entry {seq} of the log of {name} cannot be read: {why}; an optimization can be begun anew")]
-    Record {
-        /// The optimization.
-        name: String,
-        /// Which entry.
-        seq: i64,
-        /// Why.
-        why: String,
-    },
     /// The workspace's database or a run.
     #[error(transparent)]
     Store(#[from] StoreError),

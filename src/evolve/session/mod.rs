@@ -20,4 +20,4 @@ pub use driver::Session;
 pub use error::SessionError;
 pub use log::{Listed, Log};
 pub use news::News;
-pub use state::{ATTEMPTS, Effect, Ending, Event, Policy, Setup, State};
+pub use state::{ATTEMPTS, Effect, Ending, Event, Setup, State};

@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::state::{Ending, Policy};
+use super::state::Ending;
 use crate::evolve::reviser::ReviserNews;
 use crate::gate::GateNews;
-use crate::review::{GateReport, ProposalId};
+use crate::review::{GateReport, Policy, ProposalId};
 
 /// What an optimization tells.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -1,13 +1,9 @@
-//! What can be asked for, and that one process works on it.
-
-use std::fs::{File, TryLockError};
-use std::path::PathBuf;
+//! What can be asked for.
 
 use super::error::SessionError;
 use super::state::Setup;
 use crate::config::Workspace;
 use crate::scaffold::{Scaffold, digest_of};
-use crate::store::StoreError;
 
 impl Setup {
     /// Whether this can be asked for in a workspace.
@@ -85,33 +81,7 @@ fn check(setup: &Setup, workspace: &Workspace) -> Result<(), SessionError> {
     Ok(())
 }
 
-/// One process an optimization: the system drops the lock with the process.
-pub(super) struct Lock {
-    path: PathBuf,
-    _file: File,
-}
-
-/// Whether a process works on an optimization now.
-pub(super) fn is_held(workspace: &Workspace, name: &str) -> bool {
-    let path = workspace.root().join(format!("optimize-{name}.lock"));
-    File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
-}
-
-impl Lock {
-    pub(super) fn take(workspace: &Workspace, name: &str) -> Result<Self, SessionError> {
-        let path = workspace.root().join(format!("optimize-{name}.lock"));
-        let file = File::create(&path).map_err(|error| StoreError::io(&path, "created", &error))?;
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) => Err(SessionError::Busy { name: name.to_owned() }),
-            // A file system without locks: better unguarded than unusable.
-            Ok(()) | Err(TryLockError::Error(_)) => Ok(Self { path, _file: file }),
-        }
-    }
-}
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        // Ours while we hold it; if it cannot be removed it does no harm.
-        let _ = std::fs::remove_file(&self.path);
-    }
+/// The claim's name.
+pub(super) fn claim(name: &str) -> String {
+    format!("optimize-{name}")
 }

@@ -6,31 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::evolve::reviser::Tried;
 use crate::llm::Usage;
-use crate::review::ProposalId;
+use crate::review::{Policy, ProposalId};
 use crate::types::Digest;
 
 /// Fresh attempts an iteration; each may be continued once when it fails.
 pub const ATTEMPTS: u32 = 3;
-
-/// Who decides in a person's place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Policy {
-    /// Every part is accepted.
-    Accept,
-    /// Every part is rejected.
-    Reject,
-}
-
-impl Policy {
-    /// The word on the command line.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Accept => "accept",
-            Self::Reject => "reject",
-        }
-    }
-}
 
 /// What was asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -55,6 +35,9 @@ pub struct Setup {
     pub meta_tokens: u64,
     /// Who plays, as it was asked for.
     pub model: String,
+    /// The memory specialist, as it was asked for; `None` for one model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub specialist: Option<String>,
     /// Threads of a local model; `None` leaves it to the settings.
     pub threads: Option<u32>,
     /// Tokens of a local model's context.
@@ -407,6 +390,7 @@ mod tests {
             meta: "rules".into(),
             meta_tokens: 1000,
             model: "scripted".into(),
+            specialist: None,
             threads: None,
             context: None,
             sampling_seed: 0,

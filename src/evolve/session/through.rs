@@ -8,10 +8,10 @@ use super::driver::{HAND, Session};
 use super::error::SessionError;
 use super::news::News;
 use super::outcome::outcome;
-use super::state::{Ending, Event, Policy};
+use super::state::{Ending, Event};
 use crate::gate;
-use crate::gate::ledger::{Head, Ledger, Row};
-use crate::review::{Desk, Dossier, GateReport, ProposalId, Reason, ReviewError, State, Verdict, What};
+use crate::gate::ledger::{Head, Kind, Ledger, Row};
+use crate::review::{Desk, Dossier, GateReport, Policy, ProposalId, ReviewError, State, What};
 use crate::scaffold::{Scaffold, digest_of};
 
 /// How long committed decisions lie unchecked before they count as left lying.
@@ -86,22 +86,8 @@ impl Session {
         news: &mut dyn FnMut(News),
     ) -> Result<(), SessionError> {
         let Some(policy) = policy else { return Ok(()) };
+        self.desk.decide_by(policy, dossier, HAND)?;
         let id = &dossier.proposal.id;
-        let waiting = dossier.standing.parts.iter().filter(|slot| slot.decision.is_none());
-        let decided = waiting.map(|slot| What::Decided {
-            part: slot.part.id.clone(),
-            digest: slot.part.digest,
-            verdict: match policy {
-                Policy::Accept => Verdict::Accept,
-                Policy::Reject => Verdict::Reject { reason: Reason::Other },
-            },
-            comment: String::new(),
-            policy: Some(policy.word().to_owned()),
-        });
-        let seen = dossier.standing.seq;
-        let written = self.desk.append_all(id, seen, HAND, decided.collect())?;
-        let seen = written.last().map_or(seen, |entry| entry.seq);
-        self.desk.commit(id, seen, HAND)?;
         news(News::Decided {
             proposal: id.clone(),
             policy,
@@ -179,6 +165,7 @@ impl Session {
         let usage = self.state.usage;
         let head = Head {
             origin,
+            kind: Kind::Revision,
             proposal: &dossier.proposal.id,
             parent: (&revision.parent, revision.parent_digest),
             revision: (&revision.line, result),

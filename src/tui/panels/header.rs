@@ -11,6 +11,7 @@ use crate::tui::state::State;
 use crate::tui::theme::{Slot, Theme};
 use crate::tui::watch::Watch;
 use crate::tui::widgets::text;
+use crate::types::Role;
 
 /// Columns from which on there is room for more than the step.
 const WIDE: u16 = 120;
@@ -40,23 +41,23 @@ pub(crate) fn draw(state: &State, area: Rect, buf: &mut Buffer) {
 fn screens(state: &State, wide: bool) -> Line<'static> {
     let theme = &state.theme;
     let mut spans = vec![Span::styled(" automem ", theme.bold(Slot::Accent))];
-    let waiting = state.review.waiting();
-    let review = match waiting {
-        0 => "3 Review".to_owned(),
-        n => format!("3 Review ●{n}"),
-    };
     let names = [
-        (Screen::Runs, "1 Runs".to_owned()),
-        (Screen::Watch, "2 Watch".to_owned()),
-        (Screen::Review, review),
-        (Screen::Lab, "5 Lab".to_owned()),
+        (Screen::Runs, "1 Runs", 0),
+        (Screen::Watch, "2 Watch", 0),
+        (Screen::Review, "3 Review", state.review.waiting()),
+        (Screen::Curate, "4 Curate", state.curate.waiting()),
+        (Screen::Lab, "5 Lab", 0),
     ];
-    for (screen, name) in names {
+    for (screen, name, waiting) in names {
         let here = screen == state.screen;
         // What waits for a person shows however narrow it is.
-        if screen == Screen::Review && !here && waiting > 0 {
-            let said = if wide { name } else { format!("3 ●{waiting}") };
-            spans.push(Span::styled(format!(" {said} "), theme.bold(Slot::Warn)));
+        let name = match waiting {
+            0 => name.to_owned(),
+            n if wide || here => format!("{name} ●{n}"),
+            n => format!("{} ●{n}", &name[..1]),
+        };
+        if !here && waiting > 0 {
+            spans.push(Span::styled(format!(" {name} "), theme.bold(Slot::Warn)));
             continue;
         }
         if !here && (!wide || (screen == Screen::Watch && !state.has_watch())) {
@@ -87,9 +88,9 @@ fn open_run(watch: &Watch, area: Rect, buf: &mut Buffer, theme: &Theme) {
         String::new()
     };
     let model = if meta.model.is_llm {
-        meta.model.name.clone()
+        players(watch)
     } else {
-        format!("{} (no LLM)", meta.model.name)
+        format!("{} (no LLM)", players(watch))
     };
     let parts = [format!("{}{seed}", meta.world.name), meta.scaffold.name.clone(), model];
     let mut line = text::clean(&parts[0]).into_owned();
@@ -116,6 +117,23 @@ fn open_run(watch: &Watch, area: Rect, buf: &mut Buffer, theme: &Theme) {
         ..area
     };
     text::put_line(buf, place, 0, &Line::styled(line, theme.style(Slot::Title)));
+}
+
+/// Who plays at the cursor: the specialist may have been exchanged.
+fn players(watch: &Watch) -> String {
+    let meta = &watch.meta;
+    let before = watch.cursor.previous().unwrap_or(watch.cursor);
+    let said = [watch.cursor, before]
+        .into_iter()
+        .filter_map(|step| watch.record(step))
+        .find(|record| record.turns().next().is_some());
+    let Some(record) = said else {
+        return meta.players();
+    };
+    match record.turns().find(|turn| turn.role == Role::Specialist) {
+        Some(turn) => format!("{} + {}", meta.model.name, turn.model),
+        None => meta.model.name.clone(),
+    }
 }
 
 /// Live, paused, replay; the step; the score.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{filter, insight, lab, memory, review, runs, search, take_over, use_theme};
+use super::{curate, filter, insight, lab, memory, review, runs, search, take_over, use_theme};
 use crate::tui::data::{ControlView, Data, Effect, LiveId, Opened, RunState, Timeline};
 use crate::tui::effects::{Ask, EditOf};
 use crate::tui::keymap::{Action, Place, Screen};
@@ -82,6 +82,9 @@ pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
             if let Some(Overlay::Form(form)) = state.overlays.last_mut() {
                 form.know(&here);
             }
+            if let Some(Overlay::Specialists(picker)) = state.overlays.last_mut() {
+                picker.know_adapters(&here.adapters);
+            }
             state.runs.here = here;
             state.runs.take(entries);
             mark_lives(state);
@@ -119,14 +122,23 @@ pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
             return review::edited(state, *edited);
         }
         Data::Edited(edited) => return take_over::edited(state, *edited),
-        Data::Proposals(list) => state.review.take(list),
+        Data::Proposals(list) => {
+            let (selections, others) = list.into_iter().partition(|standing| standing.items.is_some());
+            state.curate.take(selections);
+            state.review.take(others);
+        }
+        Data::Dossier(dossier) if dossier.standing.items.is_some() => return curate::opened(state, dossier),
         Data::Dossier(dossier) => return review::opened(state, dossier),
+        Data::Items(id, items) => curate::items(state, id, items),
+        Data::Talk { proposal, at, talk } => curate::talk(state, &proposal, at, talk),
+        Data::Curate(news) => return curate::news(state, news),
         Data::ShowProposal(id) => {
             state.review.opening = Some(id.clone());
             return vec![Effect::Review(Ask::Open(id))];
         }
         Data::NoDossier(said) => {
             state.review.opening = None;
+            state.curate.opening = None;
             state.say(Mood::Bad, said);
         }
         Data::Colours {
@@ -204,6 +216,10 @@ pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
             use_theme(state, *theme);
         }
         Data::Lab(news) => return lab::news(state, news),
+        Data::Exchanged(text) => {
+            state.job = None;
+            state.say(Mood::Good, text);
+        }
         Data::Note(text) => state.say(Mood::Good, text),
         Data::Failed(text) => {
             state.runs.looking = false;
@@ -257,7 +273,7 @@ fn start_failed(state: &mut State, error: String) {
     match form {
         Some(form) => {
             form.starting = false;
-            form.error = Some(error);
+            form.fields.error = Some(error);
         }
         None => state.say(Mood::Bad, error),
     }

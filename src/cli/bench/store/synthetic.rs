@@ -344,6 +344,7 @@ pub(super) fn meta() -> RunMeta {
             is_llm: false,
             details: BTreeMap::new(),
         },
+        specialist: None,
         sampling: Sampling::default(),
         workers: 1,
         exact: true,
