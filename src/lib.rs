@@ -69,6 +69,7 @@ pub mod gate;
 pub mod jobs;
 pub mod llm;
 pub mod memory;
+pub mod meta;
 pub mod protocol;
 pub mod review;
 pub mod scaffold;

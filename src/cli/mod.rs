@@ -6,6 +6,7 @@ mod bench;
 mod blame;
 mod completions;
 mod config;
+mod curate;
 mod doctor;
 mod env;
 mod export;
@@ -27,6 +28,7 @@ mod scaffold;
 mod screenshot;
 mod search;
 mod show;
+mod tune;
 mod verify;
 mod watch;
 
@@ -83,6 +85,10 @@ verbs! {
     Proposals => proposals,
     /// Improve a scaffold: revisions that a person decides on, gated on fixed seeds
     Optimize => optimize,
+    /// What could be trained on: list, select, decide, certify
+    Curate => curate,
+    /// Train a memory specialist from traces
+    Tune => tune,
     /// Fetch, list, describe, measure and requantise models
     Model => model,
     /// Show, check and explain the settings and keys

@@ -6,6 +6,7 @@
 mod agent;
 mod analysis;
 mod crafter;
+mod curate;
 mod llama;
 mod scaffold;
 mod store;
@@ -40,6 +41,8 @@ benches! {
     Analysis => analysis,
     /// Crafter: steps a second by day and by night, with and without text; reset
     Crafter => crafter,
+    /// Candidates for training: listing and selecting those of many episodes
+    Curate => curate,
     /// Local inference: prompt and decode speed, beside llama.cpp's own bench when that is there
     Llama => llama,
     /// A scaffold's script, and what crafter-v1 has its agent write beside crafter-v0

@@ -12,11 +12,10 @@ use std::time::Duration;
 use self::folder::{Folder, evidence_in};
 use self::process::Ended;
 use super::candidate::{Files, METHOD, Refusal, judge};
-use super::meta::one_line;
-use super::meta::transcript::fresh;
 use super::reviser::{Reviser, ReviserError, ReviserNews, Revision, Task};
 use crate::jobs::Cancel;
 use crate::llm::Usage;
+use crate::meta::{fresh, one_line};
 use crate::protocol::sanitize::clean;
 
 /// Lines of output that an error quotes.

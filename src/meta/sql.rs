@@ -14,8 +14,8 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Batch, Connection, params};
 
 use super::args::Args;
-use super::bench::{Bench, Fault, RESULT_BYTES, Run, cut};
-use crate::evolve::reviser::ReviserError;
+use super::error::{Fault, MetaError};
+use super::runs::{RESULT_BYTES, Run, Runs, cut};
 use crate::jobs::Cancel;
 use crate::types::{Body, Edit, EpisodeNo, MemoryChange, StepNo};
 
@@ -70,13 +70,13 @@ pub(super) struct Tables {
 }
 
 /// The tool.
-pub(super) fn sql(bench: &mut Bench<'_>, args: &Args<'_>) -> Result<String, Fault> {
+pub(super) fn sql(runs: &mut Runs<'_>, args: &Args<'_>) -> Result<String, Fault> {
     let query = args.text("query")?;
-    if bench.tables.get().is_none() {
-        let tables = Tables::of(&bench.runs, bench.cancel)?;
-        let _ = bench.tables.set(tables);
+    if runs.tables.get().is_none() {
+        let tables = Tables::of(&runs.all, runs.cancel)?;
+        let _ = runs.tables.set(tables);
     }
-    match bench.tables.get() {
+    match runs.tables.get() {
         Some(tables) => tables.query(query).map_err(Fault::Told),
         None => Err(Fault::Told("The tables could not be made.".to_owned())),
     }
@@ -86,7 +86,7 @@ impl Tables {
     /// Fills the tables from runs.
     fn of(runs: &[Run], cancel: &Cancel) -> Result<Self, Fault> {
         let failed = |error: rusqlite::Error| {
-            Fault::Fatal(ReviserError::Other(format!(
+            Fault::Fatal(MetaError::Other(format!(
                 "the tables for SQL could not be made: {error}"
             )))
         };
@@ -101,7 +101,7 @@ impl Tables {
                 let mut op = OpCount::default();
                 for event in run.reader.episode_events(summary.episode)? {
                     if cancel.is_cancelled() {
-                        return Err(Fault::Fatal(ReviserError::Cancelled));
+                        return Err(Fault::Fatal(MetaError::Cancelled));
                     }
                     let event = event?;
                     if filler.bytes > TABLE_BYTES {

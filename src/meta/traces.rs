@@ -5,7 +5,8 @@
 use std::fmt::Write;
 
 use super::args::Args;
-use super::bench::{Bench, Fault, RESULT_BYTES, Run, cut};
+use super::error::Fault;
+use super::runs::{RESULT_BYTES, Run, Runs, cut};
 use crate::types::{ActionBy, Author, EpisodeNo, MemoryOp, Phase, StepNo, StepRecord, TurnNo};
 
 /// Steps that are listed with their rewards.
@@ -23,9 +24,9 @@ const HITS: usize = 80;
 
 type Told = Result<String, Fault>;
 
-pub(super) fn list_runs(bench: &mut Bench<'_>, _: &Args<'_>) -> Told {
+pub(super) fn list_runs(runs: &mut Runs<'_>, _: &Args<'_>) -> Told {
     let mut out = String::new();
-    for (n, run) in bench.runs.iter().enumerate() {
+    for (n, run) in runs.all.iter().enumerate() {
         let meta = run.reader.meta();
         let _ = writeln!(
             out,
@@ -52,8 +53,8 @@ fn actions(run: &Run) -> String {
         .join(", ")
 }
 
-pub(super) fn list_episodes(bench: &mut Bench<'_>, args: &Args<'_>) -> Told {
-    let run = bench.run(args.number("run")?)?;
+pub(super) fn list_episodes(runs: &mut Runs<'_>, args: &Args<'_>) -> Told {
+    let run = runs.run(args.number("run")?)?;
     let mut out = String::new();
     for episode in run.reader.episodes()? {
         let _ = writeln!(
@@ -85,8 +86,8 @@ pub(super) fn list_episodes(bench: &mut Bench<'_>, args: &Args<'_>) -> Told {
     Ok(out)
 }
 
-pub(super) fn read_steps(bench: &mut Bench<'_>, args: &Args<'_>) -> Told {
-    let run = bench.run(args.number("run")?)?;
+pub fn read_steps(runs: &mut Runs<'_>, args: &Args<'_>) -> Told {
+    let run = runs.run(args.number("run")?)?;
     let episode = EpisodeNo(args.number("episode")?.unwrap_or(0));
     let from = args.number("from")?.unwrap_or(0);
     let short = match args.text("detail")? {
@@ -236,8 +237,8 @@ fn op_line(op: &MemoryOp) -> String {
     format!("{} {}: {}", op.op, args.join(" | "), op.outcome.status.word())
 }
 
-pub(super) fn read_prompt(bench: &mut Bench<'_>, args: &Args<'_>) -> Told {
-    let run = bench.run(args.number("run")?)?;
+pub(super) fn read_prompt(runs: &mut Runs<'_>, args: &Args<'_>) -> Told {
+    let run = runs.run(args.number("run")?)?;
     let episode = EpisodeNo(args.number("episode")?.unwrap_or(0));
     let record = run.reader.step(episode, StepNo(args.number("step")?.unwrap_or(0)))?;
     let phase = match args.text("phase")?.to_ascii_uppercase().as_str() {
@@ -270,8 +271,8 @@ pub(super) fn read_prompt(bench: &mut Bench<'_>, args: &Args<'_>) -> Told {
     page(&text, args)
 }
 
-pub(super) fn memory_files(bench: &mut Bench<'_>, args: &Args<'_>) -> Told {
-    let run = bench.run(args.number("run")?)?;
+pub(super) fn memory_files(runs: &mut Runs<'_>, args: &Args<'_>) -> Told {
+    let run = runs.run(args.number("run")?)?;
     let episode = EpisodeNo(args.number("episode")?.unwrap_or(0));
     let step = step_or_last(run, episode, args)?;
     let state = run.reader.memory_at(episode, step)?;
@@ -287,8 +288,8 @@ pub(super) fn memory_files(bench: &mut Bench<'_>, args: &Args<'_>) -> Told {
     Ok(out)
 }
 
-pub(super) fn read_memory_file(bench: &mut Bench<'_>, args: &Args<'_>) -> Told {
-    let run = bench.run(args.number("run")?)?;
+pub(super) fn read_memory_file(runs: &mut Runs<'_>, args: &Args<'_>) -> Told {
+    let run = runs.run(args.number("run")?)?;
     let episode = EpisodeNo(args.number("episode")?.unwrap_or(0));
     let step = step_or_last(run, episode, args)?;
     let state = run.reader.memory_at(episode, step)?;
@@ -316,7 +317,7 @@ fn step_or_last(run: &Run, episode: EpisodeNo, args: &Args<'_>) -> Result<StepNo
 }
 
 /// A part of a long text, by pages from 0.
-pub(super) fn page(text: &str, args: &Args<'_>) -> Told {
+pub fn page(text: &str, args: &Args<'_>) -> Told {
     let page = args.number("page")?.unwrap_or(0) as usize;
     let pages = text.len().div_ceil(PAGE_BYTES).max(1);
     if page >= pages {
@@ -336,13 +337,13 @@ pub(super) fn page(text: &str, args: &Args<'_>) -> Told {
     })
 }
 
-pub(super) fn search(bench: &mut Bench<'_>, args: &Args<'_>) -> Told {
-    let run = bench.run(args.number("run")?)?;
+pub(super) fn search(runs: &mut Runs<'_>, args: &Args<'_>) -> Told {
+    let run = runs.run(args.number("run")?)?;
     let text = args.text("text")?;
     if text.trim().is_empty() {
         return Err("The text to search for is empty.".to_owned().into());
     }
-    let hits = run.reader.search(text, bench.cancel, &mut |_| {})?;
+    let hits = run.reader.search(text, runs.cancel, &mut |_| {})?;
     let mut out = format!("{} places\n", hits.len());
     for hit in hits.iter().take(HITS) {
         let _ = writeln!(

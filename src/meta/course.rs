@@ -1,15 +1,15 @@
-//! How the talk with a meta-LLM goes on: budget, reminders, how often a revision may be handed in again.
+//! How the talk with a meta-LLM goes on: budget, reminders, how often work may be handed in again.
 //!
 //! Pure: answers and counts in, decisions out. Must not call a model or a tool.
 
-use crate::evolve::reviser::ReviserError;
+use super::error::MetaError;
 use crate::llm::Usage;
 
 /// Reminders to a model that calls no tool.
 const REMINDERS: u32 = 2;
-/// Reminders to one whose draft stands already.
+/// Reminders to one whose work stands already.
 const LAST_REMINDERS: u32 = 1;
-/// Times a revision may be handed in and sent back.
+/// Times work may be handed in and sent back.
 const REFUSALS: u32 = 4;
 /// Calls of the model in all, so that even a model that costs nothing ends.
 const ROUNDS: u32 = 400;
@@ -57,16 +57,16 @@ impl Course {
     ///
     /// # Errors
     /// When the budget does not allow another call.
-    pub(super) fn next(&mut self, most: u32) -> Result<u32, ReviserError> {
+    pub(super) fn next(&mut self, most: u32) -> Result<u32, MetaError> {
         if self.rounds == ROUNDS {
-            return Err(ReviserError::Nothing {
+            return Err(MetaError::Nothing {
                 spec: self.spec.clone(),
                 why: format!("it was not done after {ROUNDS} answers"),
             });
         }
         let left = self.budget.saturating_sub(self.tokens()).saturating_sub(self.last);
         if left == 0 {
-            return Err(ReviserError::Budget {
+            return Err(MetaError::Budget {
                 spec: self.spec.clone(),
                 used: self.tokens(),
                 budget: self.budget,
@@ -87,34 +87,21 @@ impl Course {
         self.silent = 0;
     }
 
-    /// The answer called none: what the model is told; `None` when it was told often enough.
-    pub(super) fn silent(&mut self, changed: bool, stands: bool, cut: bool) -> Option<String> {
+    /// The answer called none: whether it is reminded; `false` when it was told often enough. `stands` when its work is
+    /// done and only has to be handed in.
+    pub(super) fn silent(&mut self, stands: bool) -> bool {
         self.silent += 1;
-        let most = if stands && changed { LAST_REMINDERS } else { REMINDERS };
-        if self.silent > most {
-            return None;
-        }
-        Some(match (cut, stands && changed, changed) {
-            (true, ..) => {
-                "Your answer reached its limit of tokens before it called a tool. Call one now, with less text before it."
-            }
-            (_, true, _) => "Your draft passes the check but is not handed in. Call `finish` now, or go on with tools.",
-            (_, _, true) => {
-                "You called no tool. You have changed files but not handed them in: go on, then call `check` and `finish`."
-            }
-            _ => "You called no tool. Work through tools only: look at the traces, write files, `check`, then `finish`.",
-        }
-        .to_owned())
+        self.silent <= if stands { LAST_REMINDERS } else { REMINDERS }
     }
 
-    /// A revision was sent back: whether it may be handed in again.
+    /// Work was sent back: whether it may be handed in again.
     pub(super) fn refused(&mut self) -> bool {
         self.refused += 1;
         self.refused < REFUSALS
     }
 
     /// What the model is told about its budget, each thing once.
-    pub(super) fn warning(&mut self) -> Option<String> {
+    pub(super) fn warning(&mut self, whats: [&str; 3]) -> Option<String> {
         let tokens = self.tokens();
         let passed = WARNINGS
             .iter()
@@ -125,11 +112,7 @@ impl Course {
         }
         self.warned = passed;
         let calls = self.budget.saturating_sub(tokens) / self.last.max(1);
-        let what = match passed {
-            1 => "Plan the rest of your work.",
-            2 => "Begin to write your revision now.",
-            _ => "Write, `check` and `finish` now.",
-        };
+        let what = whats.get(passed - 1).copied().unwrap_or_default();
         Some(format!(
             "[You have used {tokens} of {} tokens. At the size of your last call that leaves about {calls} more calls. {what}]",
             self.budget
@@ -158,29 +141,24 @@ mod tests {
         let mut course = course(1_000);
         assert_eq!(course.next(400).unwrap(), 400);
         course.answered(usage(300, 100));
-        assert_eq!(course.warning(), None);
+        assert_eq!(course.warning(["a", "b", "c"]), None);
         // What the next call costs at least is set aside.
         assert_eq!(course.next(400).unwrap(), 200);
         course.answered(usage(350, 50));
-        assert!(course.warning().unwrap().contains("800 of 1000 tokens"));
-        assert_eq!(course.warning(), None, "once");
+        assert!(course.warning(["a", "b", "c"]).unwrap().contains("800 of 1000 tokens"));
+        assert_eq!(course.warning(["a", "b", "c"]), None, "once");
         match course.next(400) {
-            Err(ReviserError::Budget { used, budget, .. }) => assert_eq!((used, budget), (800, 1_000)),
+            Err(MetaError::Budget { used, budget, .. }) => assert_eq!((used, budget), (800, 1_000)),
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
-    fn a_silent_model_is_reminded_twice_and_once_when_its_draft_stands() {
+    fn a_silent_model_is_reminded_twice_and_once_when_its_work_stands() {
         let mut course = course(1_000);
-        assert!(course.silent(false, false, false).unwrap().contains("called no tool"));
-        assert!(course.silent(true, false, false).unwrap().contains("changed files"));
-        assert_eq!(course.silent(true, false, false), None);
+        assert_eq!([(); 3].map(|()| course.silent(false)), [true, true, false]);
         course.acted();
-        assert!(course.silent(true, true, false).unwrap().contains("`finish`"));
-        assert_eq!(course.silent(true, true, false), None);
-        course.acted();
-        assert!(course.silent(false, false, true).unwrap().contains("limit of tokens"));
+        assert_eq!([(); 2].map(|()| course.silent(true)), [true, false]);
     }
 
     #[test]
@@ -193,6 +171,6 @@ mod tests {
         for _ in 0..ROUNDS {
             course.next(1).unwrap();
         }
-        assert!(matches!(course.next(1), Err(ReviserError::Nothing { .. })));
+        assert!(matches!(course.next(1), Err(MetaError::Nothing { .. })));
     }
 }

@@ -6,26 +6,32 @@ use serde_json::{Map, Value, json};
 
 /// What an argument is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum Kind {
     /// A text.
     Text,
     /// A whole number from 0.
     Number,
     /// A list of steps with notes.
     Evidence,
+    /// True or false.
+    Truth,
 }
 
 /// An argument of a tool.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Arg {
-    pub(super) name: &'static str,
-    pub(super) kind: Kind,
-    pub(super) needed: bool,
-    pub(super) about: &'static str,
+pub struct Arg {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is.
+    pub kind: Kind,
+    /// It must be given.
+    pub needed: bool,
+    /// What it means, for the model.
+    pub about: &'static str,
 }
 
 /// An argument that must be given.
-pub(super) const fn needed(name: &'static str, kind: Kind, about: &'static str) -> Arg {
+pub const fn needed(name: &'static str, kind: Kind, about: &'static str) -> Arg {
     Arg {
         name,
         kind,
@@ -35,7 +41,7 @@ pub(super) const fn needed(name: &'static str, kind: Kind, about: &'static str) 
 }
 
 /// One that may be left out.
-pub(super) const fn optional(name: &'static str, kind: Kind, about: &'static str) -> Arg {
+pub const fn optional(name: &'static str, kind: Kind, about: &'static str) -> Arg {
     Arg {
         name,
         kind,
@@ -45,12 +51,13 @@ pub(super) const fn optional(name: &'static str, kind: Kind, about: &'static str
 }
 
 /// The JSON schema of arguments.
-pub(super) fn schema(args: &[Arg]) -> Value {
+pub fn schema(args: &[Arg]) -> Value {
     let mut properties = Map::new();
     for arg in args {
         let mut schema = match arg.kind {
             Kind::Text => json!({ "type": "string" }),
             Kind::Number => json!({ "type": "integer", "minimum": 0 }),
+            Kind::Truth => json!({ "type": "boolean" }),
             Kind::Evidence => json!({
                 "type": "array",
                 "items": {
@@ -74,14 +81,14 @@ pub(super) fn schema(args: &[Arg]) -> Value {
 
 /// The arguments of a call.
 #[derive(Debug)]
-pub(super) struct Args<'a>(&'a Map<String, Value>);
+pub struct Args<'a>(&'a Map<String, Value>);
 
 impl<'a> Args<'a> {
     /// Looks over what came.
     ///
     /// # Errors
     /// What is wrong, for the model.
-    pub(super) fn read(value: &'a Value, known: &[Arg]) -> Result<Self, String> {
+    pub fn read(value: &'a Value, known: &[Arg]) -> Result<Self, String> {
         let forms = || {
             let names: Vec<&str> = known.iter().map(|arg| arg.name).collect();
             match names.is_empty() {
@@ -112,7 +119,10 @@ impl<'a> Args<'a> {
     }
 
     /// A text; empty when it is left out.
-    pub(super) fn text(&self, name: &str) -> Result<&'a str, String> {
+    ///
+    /// # Errors
+    /// What is wrong, for the model.
+    pub fn text(&self, name: &str) -> Result<&'a str, String> {
         match self.get(name) {
             None => Ok(""),
             Some(Value::String(text)) => Ok(text),
@@ -121,7 +131,10 @@ impl<'a> Args<'a> {
     }
 
     /// A number.
-    pub(super) fn number(&self, name: &str) -> Result<Option<u32>, String> {
+    ///
+    /// # Errors
+    /// What is wrong, for the model.
+    pub fn number(&self, name: &str) -> Result<Option<u32>, String> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let number = match value {
             // Some models write numbers as texts.
@@ -132,8 +145,26 @@ impl<'a> Args<'a> {
         number.map(Some).ok_or_else(wrong)
     }
 
+    /// Yes or no; `None` when it is left out.
+    ///
+    /// # Errors
+    /// What is wrong, for the model.
+    pub fn truth(&self, name: &str) -> Result<Option<bool>, String> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Value::Bool(truth)) => Ok(Some(*truth)),
+            // Some models write them as texts.
+            Some(Value::String(text)) if text.eq_ignore_ascii_case("true") => Ok(Some(true)),
+            Some(Value::String(text)) if text.eq_ignore_ascii_case("false") => Ok(Some(false)),
+            Some(value) => Err(format!("The argument `{name}` must be true or false; it was {value}.")),
+        }
+    }
+
     /// A list of objects.
-    pub(super) fn list(&self, name: &str) -> Result<Vec<&'a Map<String, Value>>, String> {
+    ///
+    /// # Errors
+    /// What is wrong, for the model.
+    pub fn list(&self, name: &str) -> Result<Vec<&'a Map<String, Value>>, String> {
         let wrong = || format!("The argument `{name}` must be a list of objects.");
         match self.get(name) {
             None => Ok(Vec::new()),
@@ -143,7 +174,7 @@ impl<'a> Args<'a> {
     }
 
     /// The same in a few words, for people.
-    pub(super) fn short(value: &Value) -> String {
+    pub fn short(value: &Value) -> String {
         const LONGEST: usize = 60;
         let Value::Object(map) = value else {
             return "(no arguments)".to_owned();

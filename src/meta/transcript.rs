@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::evolve::reviser::ReviserError;
+use super::error::MetaError;
 use crate::llm::{ToolAnswer, ToolMessage};
 
 /// Names that are tried in a folder.
@@ -22,7 +22,7 @@ pub(super) struct Transcript {
 
 impl Transcript {
     /// A new file in a folder: `meta-1.jsonl`, or the next that is free.
-    pub(super) fn begin(folder: &Path, spec: &str, system: &str) -> Result<Self, ReviserError> {
+    pub(super) fn begin(folder: &Path, spec: &str, system: &str) -> Result<Self, MetaError> {
         let (path, file) = fresh(
             folder,
             "meta",
@@ -40,21 +40,21 @@ impl Transcript {
     }
 
     /// Adds a message of ours or of the tools.
-    pub(super) fn message(&mut self, message: &ToolMessage) -> Result<(), ReviserError> {
+    pub(super) fn message(&mut self, message: &ToolMessage) -> Result<(), MetaError> {
         self.line(&serde_json::to_value(message).unwrap_or_default())
     }
 
     /// Adds an answer with what it used.
-    pub(super) fn answer(&mut self, answer: &ToolAnswer) -> Result<(), ReviserError> {
+    pub(super) fn answer(&mut self, answer: &ToolAnswer) -> Result<(), MetaError> {
         let mut value = serde_json::to_value(answer).unwrap_or_default();
         value["from"] = "model".into();
         self.line(&value)
     }
 
-    fn line(&mut self, value: &Value) -> Result<(), ReviserError> {
+    fn line(&mut self, value: &Value) -> Result<(), MetaError> {
         let line = format!("{value}\n");
         self.file.write_all(line.as_bytes()).map_err(|error| {
-            ReviserError::Other(format!(
+            MetaError::Other(format!(
                 "the conversation cannot be written to {}: {error}; free some space or choose another workspace",
                 self.path.display()
             ))
@@ -63,14 +63,17 @@ impl Transcript {
 }
 
 /// Makes the first of `NAME-1`, `NAME-2`, ... that is free in a folder.
-pub(in crate::evolve) fn fresh<T>(
+///
+/// # Errors
+/// When nothing can be made there.
+pub fn fresh<T>(
     folder: &Path,
     name: &str,
     make: impl Fn(&Path) -> std::io::Result<T>,
     ending: &str,
-) -> Result<(PathBuf, T), ReviserError> {
+) -> Result<(PathBuf, T), MetaError> {
     let cannot = |error: std::io::Error| {
-        ReviserError::Other(format!(
+        MetaError::Other(format!(
             "nothing can be written in {}: {error}; check its permissions or choose another workspace",
             folder.display()
         ))
@@ -84,7 +87,7 @@ pub(in crate::evolve) fn fresh<T>(
             Err(error) => return Err(cannot(error)),
         }
     }
-    Err(ReviserError::Other(format!(
+    Err(MetaError::Other(format!(
         "{} is full of old conversations; remove those that are no longer needed",
         folder.display()
     )))

@@ -5,23 +5,23 @@
 use std::fmt::Write;
 
 use super::args::Args;
-use super::bench::{Bench, Fault};
+use super::error::{Fault, MetaError};
+use super::runs::Runs;
 use crate::analysis::{self, Analysis};
-use crate::evolve::reviser::ReviserError;
 
 type Told = Result<String, Fault>;
 
-pub(super) fn metrics(bench: &mut Bench<'_>, args: &Args<'_>) -> Told {
-    let analysis = analysed(bench, args)?;
+pub(super) fn metrics(runs: &mut Runs<'_>, args: &Args<'_>) -> Told {
+    let analysis = analysed(runs, args)?;
     serde_json::to_string_pretty(&analysis.metrics).map_err(|error| {
-        Fault::Fatal(ReviserError::Other(format!(
+        Fault::Fatal(MetaError::Other(format!(
             "the metrics could not be written: {error}"
         )))
     })
 }
 
-pub(super) fn findings(bench: &mut Bench<'_>, args: &Args<'_>) -> Told {
-    let analysis = analysed(bench, args)?;
+pub(super) fn findings(runs: &mut Runs<'_>, args: &Args<'_>) -> Told {
+    let analysis = analysed(runs, args)?;
     let mut out = String::new();
     for finding in &analysis.findings {
         let places: Vec<String> = finding
@@ -58,16 +58,16 @@ pub(super) fn findings(bench: &mut Bench<'_>, args: &Args<'_>) -> Told {
     Ok(out)
 }
 
-fn analysed<'b>(bench: &'b mut Bench<'_>, args: &Args<'_>) -> Result<&'b Analysis, Fault> {
+fn analysed<'a>(runs: &'a mut Runs<'_>, args: &Args<'_>) -> Result<&'a Analysis, Fault> {
     let number = args.number("run")?;
-    let path = bench.run(number)?.path.clone();
+    let path = runs.run(number)?.path.clone();
     let number = number.unwrap_or(0) as usize;
-    let slot = bench
+    let slot = runs
         .analyses
         .get_mut(number)
         .ok_or_else(|| Fault::Told(format!("There is no run {number}.")))?;
     if slot.is_none() {
-        *slot = Some(analysis::analyse(&path, bench.cancel, &mut |_| {})?);
+        *slot = Some(analysis::analyse(&path, runs.cancel, &mut |_| {})?);
     }
     slot.as_ref()
         .ok_or_else(|| Fault::Told("The run could not be looked through.".to_owned()))
