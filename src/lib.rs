@@ -66,6 +66,7 @@ pub mod config;
 pub mod env;
 pub mod evolve;
 pub mod gate;
+pub mod improve;
 pub mod jobs;
 pub mod llm;
 pub mod memory;

@@ -101,7 +101,8 @@ fn an_evaluation_is_used_again_only_when_all_is_equal() {
     let found = |key: &Key| reusable(&workspace, key).unwrap();
     assert_eq!(found(&key).unwrap().file_name().unwrap(), "earlier.db");
     type Change = fn(&mut Key);
-    let changes: [Change; 10] = [
+    let changes: [Change; 11] = [
+        |key| key.specialist = Some(key.model.clone()),
         |key| key.scaffold = automem::types::Digest::of("another"),
         |key| key.model.name = "another".into(),
         |key| drop(key.model.details.insert("threads".into(), "3".into())),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::episode::{Episode, Fault};
-use crate::llm::{ChatAnswer, ChatProgress, ChatRequest, LlmError};
+use crate::llm::{ChatAnswer, ChatModel, ChatProgress, ChatRequest, LlmError};
 use crate::types::{Body, Delta, Digest, Event, Phase, Role, StepNo, TurnNo};
 
 /// What came of a call.
@@ -26,15 +26,19 @@ impl Episode<'_> {
         turn: TurnNo,
         turns_left: u32,
     ) -> Result<Called, Fault> {
-        request.sampling.seed = turn_seed(self.shared.sampling.seed, self.seed, self.at.step, phase, turn);
-        if self.shared.scaffold.manifest().grammar && self.shared.model.takes_grammars() {
+        let role = request.slot.role;
+        let model = self.model_of(role);
+        request.sampling.seed = turn_seed(self.shared.sampling.seed, self.seed, self.at.step, phase, turn, role);
+        if self.shared.scaffold.manifest().grammar && model.takes_grammars() {
             let setup = self.setup(phase);
+            // Whoever consults may look until the last: another one commits.
+            let turns_left = turns_left.max(u32::from(role == Role::Specialist) * 2);
             let grammar = setup.grammar(self.memory.files(), request.sampling.max_tokens, turns_left);
             request.grammar = Some(grammar);
         }
         let mut waits = BACKOFF.iter();
         loop {
-            let error = match self.try_call(request, phase, turn) {
+            let error = match self.try_call(&*model, request, phase, turn) {
                 Ok(answer) => return Ok(Called::Answered(answer)),
                 Err(error) => error,
             };
@@ -71,7 +75,13 @@ impl Episode<'_> {
         }
     }
 
-    fn try_call(&mut self, request: &ChatRequest, phase: Phase, turn: TurnNo) -> Result<ChatAnswer, LlmError> {
+    fn try_call(
+        &mut self,
+        model: &dyn ChatModel,
+        request: &ChatRequest,
+        phase: Phase,
+        turn: TurnNo,
+    ) -> Result<ChatAnswer, LlmError> {
         let recorder = &self.shared.recorder;
         let at = &self.at;
         let news = |body: Body| recorder.news(Event { at: at.clone(), body });
@@ -79,7 +89,7 @@ impl Episode<'_> {
             news(Body::TurnStarted {
                 phase,
                 turn,
-                role: Role::Agent,
+                role: request.slot.role,
             });
         }
         let mut sink = |progress: ChatProgress| {
@@ -93,22 +103,23 @@ impl Episode<'_> {
             };
             news(Body::TurnDelta { phase, turn, delta });
         };
-        self.shared
-            .model
-            .chat(request, self.shared.controls.cancel(), &mut sink)
+        model.chat(request, self.shared.controls.cancel(), &mut sink)
     }
 }
 
 /// The seed of a turn's draw: a function of where the turn stands, so that a resumed run draws
 /// what the uninterrupted one would have. 32 bits, so that every back end and JSON reader keeps it.
-pub(super) fn turn_seed(run: u64, episode: u64, step: StepNo, phase: Phase, turn: TurnNo) -> u64 {
-    let digest = Digest::of_parts([
-        run.to_le_bytes().as_slice(),
-        episode.to_le_bytes().as_slice(),
-        step.0.to_le_bytes().as_slice(),
-        phase.word().as_bytes(),
-        turn.0.to_le_bytes().as_slice(),
-    ]);
+pub(super) fn turn_seed(run: u64, episode: u64, step: StepNo, phase: Phase, turn: TurnNo, role: Role) -> u64 {
+    let (run, episode, step, turn) = (
+        run.to_le_bytes(),
+        episode.to_le_bytes(),
+        step.0.to_le_bytes(),
+        turn.0.to_le_bytes(),
+    );
+    let place = [&run[..], &episode, &step, phase.word().as_bytes(), &turn];
+    // Only where there are two models are they told apart: one model's draws stay what they always were.
+    let role = (role != Role::Agent).then(|| role.word().as_bytes());
+    let digest = Digest::of_parts(place.into_iter().chain(role));
     u64::from(u32::from_le_bytes([digest.0[0], digest.0[1], digest.0[2], digest.0[3]]))
 }
 
@@ -118,16 +129,28 @@ mod tests {
 
     #[test]
     fn every_turn_has_its_own_seed() {
-        let seed = |step, phase, turn| turn_seed(1, 42, StepNo(step), phase, TurnNo(turn));
+        let seed = |step, phase, turn| turn_seed(1, 42, StepNo(step), phase, TurnNo(turn), Role::Agent);
         let all = [
             seed(0, Phase::Plan, 0),
             seed(0, Phase::Plan, 1),
             seed(1, Phase::Plan, 0),
             seed(1, Phase::Log, 0),
-            turn_seed(2, 42, StepNo(0), Phase::Plan, TurnNo(0)),
+            turn_seed(2, 42, StepNo(0), Phase::Plan, TurnNo(0), Role::Agent),
+            turn_seed(1, 42, StepNo(0), Phase::Plan, TurnNo(0), Role::Specialist),
+            turn_seed(1, 42, StepNo(0), Phase::Plan, TurnNo(0), Role::Gameplay),
         ];
         let distinct: std::collections::BTreeSet<_> = all.iter().collect();
         assert_eq!(distinct.len(), all.len());
         assert_eq!(seed(3, Phase::Log, 0), seed(3, Phase::Log, 0));
+        // What one model draws never changes: recorded runs go on with it.
+        let (run, episode, step, turn) = (
+            1_u64.to_le_bytes(),
+            42_u64.to_le_bytes(),
+            3_u32.to_le_bytes(),
+            0_u32.to_le_bytes(),
+        );
+        let digest = Digest::of_parts([&run[..], &episode, &step, b"LOG", &turn]);
+        let drawn = u32::from_le_bytes(digest.0[..4].try_into().unwrap());
+        assert_eq!(seed(3, Phase::Log, 0), u64::from(drawn));
     }
 }

@@ -3,10 +3,13 @@
 //! Owns the wish and the waiting. Must not know what a step is made of.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::models::Models;
 use crate::jobs::Cancel;
+use crate::llm::ChatModel;
 use crate::types::{Action, EpisodeNo};
 
 /// What a run is doing, seen from outside.
@@ -48,6 +51,21 @@ struct Wish {
     actions: BTreeMap<EpisodeNo, Action>,
     /// What a person wants the agent to be told in the next prompt of an episode.
     messages: Vec<(EpisodeNo, String)>,
+    /// Who plays from the next step of each episode on; `None` when the run is over, so that models are let go.
+    models: Option<Held>,
+}
+
+/// Models, whose innards are nobody's business.
+struct Held(Models);
+
+impl fmt::Debug for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = |model: &Arc<dyn ChatModel>| model.describe().name;
+        f.debug_tuple("Held")
+            .field(&name(&self.0.0))
+            .field(&self.0.1.as_ref().map(name))
+            .finish()
+    }
 }
 
 impl Default for Wish {
@@ -60,6 +78,7 @@ impl Default for Wish {
             waiting: BTreeSet::new(),
             actions: BTreeMap::new(),
             messages: Vec::new(),
+            models: None,
         }
     }
 }
@@ -141,6 +160,29 @@ impl Controls {
         self.wish().messages.push((episode, text.into()));
     }
 
+    /// Exchanges the memory specialist: `None` leaves all to the base. It holds from the next step of each episode on,
+    /// never within one, and every episode records it. False when the run is over.
+    pub fn swap_specialist(&self, specialist: Option<Arc<dyn ChatModel>>) -> bool {
+        let mut wish = self.wish();
+        // Whoever went before is let go outside of the lock: closing a context takes a moment.
+        let before = wish
+            .models
+            .as_mut()
+            .map(|held| std::mem::replace(&mut held.0.1, specialist));
+        drop(wish);
+        before.is_some()
+    }
+
+    /// Who plays from the next step on: the base, and the specialist if there is one. `None` when the run is over.
+    pub fn models(&self) -> Option<Models> {
+        self.wish().models.as_ref().map(|held| held.0.clone())
+    }
+
+    /// The models a run begins with.
+    pub(super) fn begin_with(&self, models: Models) {
+        self.wish().models = Some(Held(models));
+    }
+
     /// The action a person chose for this step.
     pub(super) fn take_action(&self, episode: EpisodeNo) -> Option<Action> {
         self.wish().actions.remove(&episode)
@@ -179,7 +221,11 @@ impl Controls {
     }
 
     pub(super) fn finish(&self) {
-        self.wish().state = ControlState::Finished;
+        let mut wish = self.wish();
+        wish.state = ControlState::Finished;
+        let models = wish.models.take();
+        drop(wish);
+        drop(models);
         self.0.changed.notify_all();
     }
 

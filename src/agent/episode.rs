@@ -8,11 +8,13 @@ use std::time::Instant;
 
 use super::controls::{Gate, Permit};
 use super::error::AgentError;
+use super::handoff::is_as_recorded;
 use super::hooks::Script;
 use super::prompts::{self, LineCounts};
 use super::shared::Shared;
 use super::turns::PhaseEnd;
 use crate::env::{World, WorldError};
+use crate::llm::ChatModel;
 use crate::memory::MemoryDir;
 use crate::scaffold::hooks::Hooks;
 use crate::scaffold::{MemoryView, StepVars, Template};
@@ -50,6 +52,8 @@ pub(super) struct Carry {
     pub(super) script: serde_json::Map<String, serde_json::Value>,
     /// How often the script failed.
     pub(super) script_failures: u32,
+    /// Name of the specialist after the last exchange; `None` when there was none yet.
+    pub(super) exchanged: Option<Option<String>>,
 }
 
 /// An action that was played.
@@ -102,6 +106,10 @@ pub(super) struct Episode<'a> {
     pub(super) system: String,
     pub(super) carry: Carry,
     pub(super) script: Script,
+    /// The memory specialist of the step under way.
+    pub(super) specialist: Option<Arc<dyn ChatModel>>,
+    /// The record knows that it is this one.
+    pub(super) specialist_recorded: bool,
     /// Every model call of the step under way failed for good.
     pub(super) step_failed: bool,
     /// Events of the step under way.
@@ -118,6 +126,7 @@ impl<'a> Episode<'a> {
             Hooks::new(source, limits, start.carry.script.clone(), memory.files())
         });
         let vars = prompts::system_vars(&shared.scaffold, &shared.world, shared.max_steps);
+        let specialist = shared.controls.models().and_then(|(_, specialist)| specialist);
         let mut episode = Self {
             counts: LineCounts::of(memory.files()),
             system: shared.scaffold.render(Template::System, &vars)?,
@@ -127,6 +136,8 @@ impl<'a> Episode<'a> {
             frame: start.frame,
             memory,
             script: Script::new(hooks, start.carry.script_failures),
+            specialist_recorded: is_as_recorded(shared, &start.carry, specialist.as_ref()),
+            specialist,
             carry: start.carry,
             step_failed: false,
             events: Vec::new(),
@@ -198,6 +209,7 @@ impl<'a> Episode<'a> {
     fn step(&mut self) -> Result<Option<EndReason>, Fault> {
         let began = Instant::now();
         self.step_failed = false;
+        self.settle_specialist();
         self.begin_script_step();
         if self.at.step > StepNo(0) {
             self.phase(Phase::Log)?;

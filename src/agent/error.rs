@@ -65,6 +65,16 @@ pub enum AgentError {
         /// What is missing.
         what: String,
     },
+    /// The specialist of a run is not what it was.
+    #[error(
+        "the run was played with the specialist `{name}`, {cause}; give it, or another one, with --specialist, or go on with one model with --specialist none"
+    )]
+    Specialist {
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        cause: String,
+    },
     /// The world.
     #[error(transparent)]
     World(#[from] WorldError),

@@ -22,6 +22,15 @@ pub fn open_model(spec: &str, world: &str, options: &ModelOptions) -> Result<Arc
 /// The models of an agent: the one that plays, and the memory specialist of a two-model agent.
 pub type Models = (Arc<dyn ChatModel>, Option<Arc<dyn ChatModel>>);
 
+/// The word for no specialist, where one is set in `config.toml` or was recorded.
+pub const NO_SPECIALIST: &str = "none";
+
+/// The specification of a specialist, if it means one.
+pub fn wanted(spec: Option<&str>) -> Option<&str> {
+    spec.map(str::trim)
+        .filter(|spec| !spec.is_empty() && *spec != NO_SPECIALIST)
+}
+
 /// Opens the models of an agent; without a specialist's specification there is one.
 ///
 /// # Errors
@@ -33,7 +42,7 @@ pub fn open_models(
     options: &ModelOptions,
 ) -> Result<Models, LlmError> {
     let base = open_model(model, world, options)?;
-    let specialist = specialist.map(|spec| open_specialist(&base, spec, world, options));
+    let specialist = wanted(specialist).map(|spec| open_specialist(&base, spec, world, options));
     Ok((base, specialist.transpose()?))
 }
 

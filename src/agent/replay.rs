@@ -73,6 +73,7 @@ pub(super) fn replay(
             }
             Body::ModelFailed { retried: false, .. } => step.failed = true,
             Body::ActionCommitted { raw, validated, by, .. } => step.action = Some((raw, validated, by)),
+            Body::AdapterChanged { adapter } => done.carry.exchanged = Some(adapter),
             Body::HookFailed { .. } => done.carry.script_failures += 1,
             Body::StepFinished {
                 reward, state_patch, ..

@@ -6,15 +6,16 @@ use std::sync::Arc;
 
 use super::episode::Start;
 use super::error::AgentError;
-use super::models::Models;
+use super::handoff::ADAPTER_DIGEST;
+use super::models::{self, Models};
 use super::replay::{ReplayError, replay};
 use super::run::{OpenWorld, Parts, RunHandle, launch, memory_folder};
 use super::worker::{Job, place};
 use crate::env::{self, World};
-use crate::llm::ChatModel;
+use crate::llm::{ChatModel, ModelOptions};
 use crate::scaffold::Scaffold;
 use crate::store::{Reader, Writer};
-use crate::types::{EpisodeNo, EpisodeState, EpisodeSummary, MemoryFiles, RunMeta, StepNo};
+use crate::types::{Body, EpisodeNo, EpisodeState, EpisodeSummary, MemoryFiles, ModelRef, RunMeta, StepNo};
 
 /// Goes on with the open episodes of a run, and with those that have not begun. Returns once the
 /// recorded part is replayed.
@@ -29,6 +30,71 @@ pub fn resume(
 ) -> Result<RunHandle, AgentError> {
     let name = Reader::open(path)?.meta().world.name.clone();
     resume_in(path, (model, specialist), Arc::new(move || env::open(&name)))
+}
+
+/// Opens the specialist that a run goes on with: the one that is given (`none` leaves all to the base), else the one of its
+/// last recorded step. `None` for a run that goes on with one model.
+///
+/// # Errors
+/// When it is not found by its recorded name, is another one now, or cannot be used with the base.
+pub fn open_recorded_specialist(
+    run: &Path,
+    base: &Arc<dyn ChatModel>,
+    given: Option<&str>,
+    options: &ModelOptions,
+) -> Result<Option<Arc<dyn ChatModel>>, AgentError> {
+    let reader = Reader::open(run)?;
+    let world = reader.meta().world.name.clone();
+    if given.is_some() {
+        let opened = models::wanted(given).map(|spec| models::open_specialist(base, spec, &world, options));
+        return Ok(opened.transpose()?);
+    }
+    let Some(recorded) = specialist_at_end(&reader)? else {
+        return Ok(None);
+    };
+    let lost = |cause: String| AgentError::Specialist {
+        name: recorded.name.clone(),
+        cause,
+    };
+    let spec = models::spec_of(&recorded).ok_or_else(|| {
+        lost(format!(
+            "which is not found by its name (it was of the kind {})",
+            recorded.backend
+        ))
+    })?;
+    let opened = models::open_specialist(base, &spec, &world, options)
+        .map_err(|error| lost(format!("which cannot be opened: {error}")))?;
+    let digest = |model: &ModelRef| model.details.get(ADAPTER_DIGEST).cloned();
+    if digest(&recorded).is_some_and(|known| digest(&opened.describe()) != Some(known)) {
+        return Err(lost("but what has this name now is another adapter".to_owned()));
+    }
+    Ok(Some(opened))
+}
+
+/// The specialist of the last recorded step.
+fn specialist_at_end(reader: &Reader) -> Result<Option<ModelRef>, AgentError> {
+    let first = reader.meta().specialist.clone();
+    // Every episode records the specialist it does not begin with.
+    let Some(last) = reader.episodes()?.last().map(|summary| summary.episode) else {
+        return Ok(first);
+    };
+    let mut exchanged = None;
+    for event in reader.episode_events(last)? {
+        if let Body::AdapterChanged { adapter } = event?.body {
+            exchanged = Some(adapter);
+        }
+    }
+    Ok(match exchanged {
+        None => first,
+        Some(None) => None,
+        Some(Some(name)) => Some(first.filter(|first| first.name == name).unwrap_or(ModelRef {
+            // An adapter of the workspace, as far as the record of an exchange tells.
+            name,
+            backend: "llama".to_owned(),
+            is_llm: true,
+            details: std::collections::BTreeMap::new(),
+        })),
+    })
 }
 
 /// As [`resume`], with worlds that the caller makes.

@@ -201,6 +201,7 @@ pub(super) fn launch(
         // The channel is new and empty: there is room.
         drop(live.try_send(first));
     }
+    controls.begin_with((Arc::clone(&parts.model), parts.specialist));
     let scaffold = parts.scaffold.for_task(&meta.world.task);
     let manifest = scaffold.manifest();
     let shared = Arc::new(Shared {
@@ -213,6 +214,7 @@ pub(super) fn launch(
             .collect(),
         quotas: shared::quotas(manifest),
         model_name: meta.model.name.clone(),
+        first_specialist: meta.specialist.clone(),
         sampling: meta.sampling,
         max_steps: meta.max_steps,
         memory_root: parts.memory_root,

@@ -12,7 +12,7 @@ use crate::llm::ChatModel;
 use crate::memory::{MemoryDir, Quotas};
 use crate::protocol::{self, GrammarSpec, OpSyntax};
 use crate::scaffold::{Entry, Manifest, OpHelp, Scaffold};
-use crate::types::{Action, MemoryFiles, Phase, Sampling, WorldSpec};
+use crate::types::{Action, MemoryFiles, ModelRef, Phase, Sampling, WorldSpec};
 
 /// The constants of a run.
 pub(super) struct Shared {
@@ -20,6 +20,8 @@ pub(super) struct Shared {
     pub(super) scaffold: Scaffold,
     pub(super) model: Arc<dyn ChatModel>,
     pub(super) model_name: String,
+    /// The specialist the record begins with.
+    pub(super) first_specialist: Option<ModelRef>,
     pub(super) sampling: Sampling,
     pub(super) max_steps: u32,
     pub(super) quotas: Quotas,

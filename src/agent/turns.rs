@@ -28,6 +28,15 @@ pub(super) enum PhaseEnd {
     },
 }
 
+/// How one model's part of a phase ended.
+#[derive(Debug)]
+pub(super) enum PartEnd {
+    /// The phase is over with it.
+    Phase(PhaseEnd),
+    /// The gameplay model is to commit, from this call on.
+    HandOver { turn: TurnNo, results: String },
+}
+
 /// Bytes of a token, as an estimate for the prompt budget.
 const BYTES_PER_TOKEN: f64 = 3.5;
 
@@ -45,15 +54,35 @@ impl Episode<'_> {
             self.look_outside()?;
         }
         self.script_before(phase)?;
-        let mut request = self.first_request(phase);
+        let role = match self.specialist {
+            Some(_) => Role::Specialist,
+            None => Role::Agent,
+        };
+        let mut request = self.first_request(phase, role);
+        if phase == Phase::Plan && role == Role::Specialist {
+            machine = Machine::consulting(rules);
+        }
+        match self.part(phase, machine, &mut request)? {
+            PartEnd::Phase(end) => Ok(end),
+            PartEnd::HandOver { turn, results } => self.commit_in_turn(request, turn, results),
+        }
+    }
+
+    /// Plays a model's part of a phase.
+    pub(super) fn part(
+        &mut self,
+        phase: Phase,
+        mut machine: Machine<'_>,
+        request: &mut ChatRequest,
+    ) -> Result<PartEnd, Fault> {
         let mut answer: Option<ChatAnswer> = None;
         let mut todo = VecDeque::from(machine.step(Input::Begin));
         while let Some(effect) = todo.pop_front() {
             match effect {
                 Effect::CallModel { turn, turns_left, ask } => {
-                    let fits = self.ask(&mut request, phase, turn, turns_left, ask)?;
+                    let fits = self.ask(request, phase, turn, turns_left, ask)?;
                     let called = match fits {
-                        true => self.call(&mut request, phase, turn, turns_left)?,
+                        true => self.call(request, phase, turn, turns_left)?,
                         false => Called::NoAnswer,
                     };
                     todo.extend(match called {
@@ -72,7 +101,7 @@ impl Episode<'_> {
                     });
                 }
                 Effect::RunOps { turn, ops } => {
-                    let results = self.run_ops(phase, turn, ops, answer.take(), &request)?;
+                    let results = self.run_ops(phase, turn, ops, answer.take(), request)?;
                     todo.extend(machine.step(Input::OpsRan { results }));
                 }
                 Effect::Budget {
@@ -97,20 +126,21 @@ impl Episode<'_> {
                     repaired,
                     by,
                 } => {
-                    return Ok(PhaseEnd::Committed {
+                    return Ok(PartEnd::Phase(PhaseEnd::Committed {
                         raw,
                         action,
                         repaired,
                         by,
-                    });
+                    }));
                 }
-                Effect::Over => return Ok(PhaseEnd::Over),
+                Effect::HandOver { turn, results } => return Ok(PartEnd::HandOver { turn, results }),
+                Effect::Over => return Ok(PartEnd::Phase(PhaseEnd::Over)),
             }
         }
-        Ok(PhaseEnd::Over)
+        Ok(PartEnd::Phase(PhaseEnd::Over))
     }
 
-    fn first_request(&self, phase: Phase) -> ChatRequest {
+    fn first_request(&self, phase: Phase, role: Role) -> ChatRequest {
         let stop = match phase {
             Phase::Log => vec![protocol::DONE.to_owned()],
             Phase::Plan => Vec::new(),
@@ -119,7 +149,7 @@ impl Episode<'_> {
             messages: vec![Message::new(ChatRole::System, self.system.clone())],
             slot: SlotKey {
                 episode: self.at.episode,
-                role: Role::Agent,
+                role,
                 phase,
             },
             sampling: self.shared.sampling,
@@ -137,9 +167,14 @@ impl Episode<'_> {
         turns_left: u32,
         ask: Ask,
     ) -> Result<bool, Fault> {
-        let text = match ask {
-            Ask::First => self.render_first(phase)? + &self.messages_of_a_person(),
-            Ask::Continue { results, notices } => {
+        let later = match ask {
+            Ask::First => None,
+            Ask::HandOff { results } => Some((Template::Handoff, results, Vec::new())),
+            Ask::Continue { results, notices } => Some((continue_template(phase), results, notices)),
+        };
+        let text = match later {
+            None => self.render_first(phase)? + &self.messages_of_a_person(),
+            Some((template, results, notices)) => {
                 let mut vars = ContinueVars {
                     step: self.at.step.0,
                     turn: turn.0 + 1,
@@ -149,12 +184,12 @@ impl Episode<'_> {
                     memory: MemoryView(self.memory.files().clone()),
                     own: self.script.own.clone(),
                 };
-                let text = self.render_continue(phase, &vars)?;
+                let text = self.render_continue(template, &vars)?;
                 match self.excess(request, &text) {
                     Some((limit, asked, excess)) if !vars.results.is_empty() => {
                         self.over_budget(phase, turn, BudgetKind::PromptTokens, limit, asked);
                         cut_results(&mut vars.results, excess);
-                        self.render_continue(phase, &vars)?
+                        self.render_continue(template, &vars)?
                     }
                     _ => text,
                 }
@@ -208,11 +243,7 @@ impl Episode<'_> {
         told
     }
 
-    fn render_continue(&self, phase: Phase, vars: &ContinueVars) -> Result<String, Fault> {
-        let template = match phase {
-            Phase::Log => Template::LogContinue,
-            Phase::Plan => Template::PlanContinue,
-        };
+    fn render_continue(&self, template: Template, vars: &ContinueVars) -> Result<String, Fault> {
         let text = self.shared.scaffold.render(template, vars);
         text.map_err(|error| Fault::Other(error.to_string()))
     }
@@ -347,8 +378,8 @@ impl Episode<'_> {
         Turn {
             phase,
             turn,
-            role: Role::Agent,
-            model: self.shared.model_name.clone(),
+            role: request.slot.role,
+            model: self.model_name(request.slot.role),
             prompt: answer.prompt,
             spans: answer.spans,
             response: answer.text,
@@ -398,8 +429,15 @@ impl Episode<'_> {
     }
 }
 
+fn continue_template(phase: Phase) -> Template {
+    match phase {
+        Phase::Log => Template::LogContinue,
+        Phase::Plan => Template::PlanContinue,
+    }
+}
+
 /// What a phase comes to when the model is not asked at all.
-fn finish(effects: Vec<Effect>, machine: &mut Machine<'_>) -> PhaseEnd {
+pub(super) fn finish(effects: Vec<Effect>, machine: &mut Machine<'_>) -> PhaseEnd {
     let given_up = effects
         .into_iter()
         .chain(machine.step(Input::NoAnswer))

@@ -91,7 +91,10 @@ impl Work {
     fn read_again(&mut self, step: StepNo) {
         let mut before = None;
         for origin in self.blame.shown() {
-            let Some(phase) = origin.phase.filter(|_| origin.by == Author::Model && origin.step < step) else {
+            let Some(phase) = origin
+                .phase
+                .filter(|_| origin.by == Author::Model && origin.step < step)
+            else {
                 continue;
             };
             // Lines of one origin stand together more often than not.
@@ -187,8 +190,21 @@ mod tests {
         take(4, &write("old\nnew\nmore\n", "old\nnew\nmore\nNEW\n", "NEW"));
         take(5, &read("old\nnew\nmore\nNEW"));
         take(5, &read("old\nnew\nmore\nNEW"));
-        take(9, &op(Phase::Plan, "SEARCH", &["a.txt", "e"], OpStatus::Ok, "2: new\n3: more", None));
-        take(9, &op(Phase::Plan, "SEARCH", &["a.txt", "z"], OpStatus::Empty, "", None));
+        take(
+            9,
+            &op(
+                Phase::Plan,
+                "SEARCH",
+                &["a.txt", "e"],
+                OpStatus::Ok,
+                "2: new\n3: more",
+                None,
+            ),
+        );
+        take(
+            9,
+            &op(Phase::Plan, "SEARCH", &["a.txt", "z"], OpStatus::Empty, "", None),
+        );
         take(9, &op(Phase::Plan, "READ", &["b.txt"], OpStatus::Refused, "", None));
         let of = |step, phase| work.phase(StepNo(step), phase).unwrap();
         let log = of(3, Phase::Log);

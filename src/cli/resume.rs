@@ -19,6 +19,10 @@ pub(super) struct Args {
     /// Another model than the one the run was started with (or the place where it lies now)
     #[arg(long)]
     model: Option<String>,
+    /// Another memory specialist than the last one of the run (or the place where it lies now); `none` goes on with one
+    /// model
+    #[arg(long, value_name = "SPEC")]
+    specialist: Option<String>,
     #[command(flatten)]
     model_options: ModelArgs,
     /// Print one JSON document
@@ -49,5 +53,6 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let model = agent::open_model(&spec, &meta.world.name, &options).with_context(|| {
         format!("the run's model `{spec}` cannot be opened; where it lies now can be given with --model")
     })?;
-    follow(agent::resume(&args.run, model, None)?, args.json)
+    let specialist = agent::open_recorded_specialist(&args.run, &model, args.specialist.as_deref(), &options)?;
+    follow(agent::resume(&args.run, model, specialist)?, args.json)
 }

@@ -27,6 +27,8 @@ pub enum Side {
     Parent,
     /// The one that may take its place.
     Revision,
+    /// Nobody's: they are played for their traces.
+    Traces,
 }
 
 impl Side {
@@ -35,6 +37,7 @@ impl Side {
         match self {
             Self::Parent => "parent",
             Self::Revision => "revision",
+            Self::Traces => "traces",
         }
     }
 }
@@ -362,6 +365,10 @@ fn differs(reader: &Reader, plan: &RunPlan) -> Result<Option<&'static str>, Agen
         (
             there.model == here.model,
             "another model, or the same with other settings",
+        ),
+        (
+            there.specialist == here.specialist,
+            "another specialist, or an adapter that was trained again",
         ),
         (there.sampling == here.sampling, "another sampling"),
         (there.world == here.world, "another world, or another version of it"),

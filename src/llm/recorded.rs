@@ -3,8 +3,8 @@
 //! Owns the file's form. Must not make anything up: when the answers run out, that is an error.
 //!
 //! The file holds one JSON value a line (or one array of them): a text, or an object
-//! `{"text": "...", "phase": "LOG"|"PLAN", "episode": 0, "delay_ms": 0}`, in which everything but `text` may be left out. An answer
-//! with a phase or an episode is kept for requests of that phase or episode.
+//! `{"text": "...", "phase": "LOG"|"PLAN", "role": "agent"|"specialist"|"gameplay", "episode": 0, "delay_ms": 0}`, in which
+//! everything but `text` may be left out. An answer with a phase, a role or an episode is kept for requests of it.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -16,7 +16,7 @@ use super::chat::{ChatAnswer, ChatModel, ChatProgress, ChatRequest, LlmError};
 use super::decoding::stream::TextStream;
 use super::decoding::template::{ChatTemplate, Rendered, SpecialTexts, prompt_text};
 use crate::jobs::Cancel;
-use crate::types::{ModelRef, Phase, StopReason};
+use crate::types::{ModelRef, Phase, Role, StopReason};
 
 const BACKEND: &str = "recorded";
 /// Bytes that are streamed at once.
@@ -30,6 +30,8 @@ pub struct RecordedAnswer {
     pub text: String,
     /// The phase it is for; any when `None`.
     pub phase: Option<Phase>,
+    /// The model of the agent it is for; any when `None`.
+    pub role: Option<Role>,
     /// The episode it is for; any when `None`.
     pub episode: Option<u32>,
     /// How long it takes.
@@ -45,6 +47,8 @@ enum Entry {
         #[serde(default)]
         phase: Option<Phase>,
         #[serde(default)]
+        role: Option<Role>,
+        #[serde(default)]
         episode: Option<u32>,
         #[serde(default)]
         delay_ms: u64,
@@ -57,17 +61,20 @@ impl From<Entry> for RecordedAnswer {
             Entry::Text(text) => Self {
                 text,
                 phase: None,
+                role: None,
                 episode: None,
                 delay_ms: 0,
             },
             Entry::Object {
                 text,
                 phase,
+                role,
                 episode,
                 delay_ms,
             } => Self {
                 text,
                 phase,
+                role,
                 episode,
                 delay_ms,
             },
@@ -130,6 +137,7 @@ impl RecordedModel {
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = |answer: &RecordedAnswer| {
             answer.phase.is_none_or(|phase| phase == request.slot.phase)
+                && answer.role.is_none_or(|role| role == request.slot.role)
                 && answer.episode.is_none_or(|episode| episode == request.slot.episode.0)
         };
         match left.iter().position(fits) {
@@ -137,8 +145,12 @@ impl RecordedModel {
             None => Err(LlmError::Backend {
                 backend: BACKEND,
                 message: format!(
-                    "no answer is left for a {} call of episode {} ({} of {} are used); record more, or ask for fewer steps",
+                    "no answer is left for a {} call{} of episode {} ({} of {} are used); record more, or ask for fewer steps",
                     request.slot.phase.word(),
+                    match request.slot.role {
+                        Role::Agent => String::new(),
+                        role => format!(" of the {} model", role.word()),
+                    },
                     request.slot.episode,
                     self.given - left.len(),
                     self.given
@@ -174,14 +186,14 @@ impl ChatModel for RecordedModel {
         if cancel.is_cancelled() {
             return Err(LlmError::Cancelled);
         }
-        let Rendered { pieces, spans } = self
-            .template
-            .render_chat(&request.messages)
-            .map_err(|error| LlmError::Backend {
-                backend: BACKEND,
-                message: format!("the messages cannot be rendered: {error}"),
-                retryable: false,
-            })?;
+        let Rendered { pieces, spans } =
+            self.template
+                .render_chat(&request.messages)
+                .map_err(|error| LlmError::Backend {
+                    backend: BACKEND,
+                    message: format!("the messages cannot be rendered: {error}"),
+                    retryable: false,
+                })?;
         let prompt = prompt_text(&pieces);
         let prompt_tokens = words(&prompt);
         let answer = self.take(request)?;
@@ -258,7 +270,7 @@ fn parse(text: &str) -> Result<Vec<RecordedAnswer>, String> {
 mod tests {
     use super::*;
     use crate::llm::SlotKey;
-    use crate::types::{ChatRole, EpisodeNo, Message, Role, Sampling};
+    use crate::types::{ChatRole, EpisodeNo, Message, Sampling};
 
     fn request(phase: Phase) -> ChatRequest {
         ChatRequest {
@@ -293,6 +305,23 @@ mod tests {
         assert_eq!(parse("[\"a\", {\"text\": \"b\"}]").unwrap().len(), 2);
         assert!(parse("\"a\"\nnonsense").unwrap_err().contains("line 2"));
         assert!(parse("{\"phase\": \"NAP\", \"text\": \"\"}").is_err());
+    }
+
+    #[test]
+    fn answers_are_kept_for_their_role() {
+        let answers = parse("{\"role\":\"gameplay\",\"text\":\"g\"}\n{\"role\":\"specialist\",\"text\":\"s\"}");
+        let model = RecordedModel::new("test", answers.unwrap());
+        let ask = |role| {
+            let mut request = request(Phase::Plan);
+            request.slot.role = role;
+            model.chat(&request, &Cancel::new(), &mut |_| {})
+        };
+        let error = ask(Role::Agent).unwrap_err().to_string();
+        assert!(error.contains("a PLAN call of episode 0"), "{error}");
+        assert_eq!(ask(Role::Specialist).unwrap().text, "s");
+        assert_eq!(ask(Role::Gameplay).unwrap().text, "g");
+        let error = ask(Role::Gameplay).unwrap_err().to_string();
+        assert!(error.contains("of the gameplay model"), "{error}");
     }
 
     #[test]

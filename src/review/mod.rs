@@ -17,6 +17,8 @@ mod policy;
 mod promote;
 mod proposal;
 mod selection;
+#[cfg(test)]
+mod selection_tests;
 mod stamp;
 mod standing;
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::hooks::{self, HOOKS};
 use super::library::foreign;
 use super::manifest::{self, Manifest, RawManifest};
 use super::templates::{FOLDER, Template, Templates};
-use super::vars::{OwnVars, TemplateVars, sample};
+use super::vars::{ConsultedVars, OwnVars, TemplateVars, sample};
 use super::{MANIFEST, Scaffold};
 use crate::types::Phase;
 
@@ -80,7 +80,8 @@ fn samples(template: Template, own: &OwnVars) -> Vec<Box<dyn TemplateVars>> {
     match template {
         Template::System => vec![Box::new(sample::system())],
         Template::Log | Template::Plan => sample::steps(own).into_iter().map(|vars| Box::new(vars) as _).collect(),
-        Template::LogContinue | Template::PlanContinue => sample::continues(own)
+        Template::Consulted => vec![Box::new(ConsultedVars::default())],
+        Template::LogContinue | Template::PlanContinue | Template::Handoff => sample::continues(own)
             .into_iter()
             .map(|vars| Box::new(vars) as _)
             .collect(),
@@ -91,9 +92,7 @@ fn samples(template: Template, own: &OwnVars) -> Vec<Box<dyn TemplateVars>> {
 fn rendering(templates: &Templates, manifest: &Manifest) -> Vec<ProblemAt> {
     let mut own = OwnVars::default();
     manifest.vars.iter().for_each(|(name, value)| own.set(name, value));
-    let usual = Template::ALL
-        .iter()
-        .map(|template| (*template, &template.file()[FOLDER.len()..]));
+    let usual = Template::every().map(|template| (template, &template.file()[FOLDER.len()..]));
     let when = manifest.prompt.when.iter().map(|when| {
         let template = match when.phase {
             Phase::Log => Template::Log,

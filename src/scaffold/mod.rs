@@ -42,7 +42,8 @@ pub use templates::{Template, Variable, variables};
 pub use upkeep::{Kept, upserted};
 pub use variants::Variant;
 pub use vars::{
-    ContinueVars, FileLine, Inlined, MemoryView, OpHelp, OwnVars, PlannedFile, StepVars, SystemVars, TemplateVars,
+    ConsultedVars, ContinueVars, FileLine, Inlined, MemoryView, OpHelp, OwnVars, PlannedFile, StepVars, SystemVars,
+    TemplateVars,
 };
 pub use versions::{Installed, Version, VersionError, Versions};
 pub use vocabulary::{CustomOp, Entry};

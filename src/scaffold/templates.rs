@@ -13,7 +13,8 @@ use super::vars::TemplateVars;
 /// Folder of the templates inside a scaffold.
 pub(super) const FOLDER: &str = "prompts/";
 
-/// A template every scaffold has.
+/// A kind of template. Every scaffold has those in [`Template::ALL`]; the others have a text of the program's when it
+/// has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Template {
     /// The rules; the first message, constant over an episode.
@@ -26,10 +27,15 @@ pub enum Template {
     Plan,
     /// Every later prompt of PLAN.
     PlanContinue,
+    /// With two models, in PLAN: asks the gameplay model to commit after the specialist has looked into memory.
+    Handoff,
+    /// With two models: what the gameplay model is shown in the place of a specialist's answer that said nothing but an
+    /// action.
+    Consulted,
 }
 
 impl Template {
-    /// All of them.
+    /// Those that every scaffold has.
     pub const ALL: [Self; 5] = [
         Self::System,
         Self::Log,
@@ -37,6 +43,14 @@ impl Template {
         Self::Plan,
         Self::PlanContinue,
     ];
+
+    /// Those that a scaffold may have.
+    pub const OPTIONAL: [Self; 2] = [Self::Handoff, Self::Consulted];
+
+    /// All kinds.
+    pub fn every() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().chain(Self::OPTIONAL)
+    }
 
     /// Its word in a manifest.
     pub fn word(self) -> &'static str {
@@ -46,6 +60,17 @@ impl Template {
             Self::LogContinue => "log_continue",
             Self::Plan => "plan",
             Self::PlanContinue => "plan_continue",
+            Self::Handoff => "handoff",
+            Self::Consulted => "consulted",
+        }
+    }
+
+    /// The program's own text, for scaffolds without this template.
+    pub fn default_text(self) -> Option<&'static str> {
+        match self {
+            Self::Handoff => Some(HANDOFF),
+            Self::Consulted => Some("(memory consultation complete)\n"),
+            _ => None,
         }
     }
 
@@ -59,6 +84,8 @@ impl Template {
             Self::System,
             Self::Log,
             Self::Plan,
+            Self::Handoff,
+            Self::Consulted,
         ]
         .into_iter()
         .find(|template| name.starts_with(template.word()))
@@ -72,9 +99,25 @@ impl Template {
             Self::LogContinue => "prompts/log_continue.md",
             Self::Plan => "prompts/plan.md",
             Self::PlanContinue => "prompts/plan_continue.md",
+            Self::Handoff => "prompts/handoff.md",
+            Self::Consulted => "prompts/consulted.md",
         }
     }
 }
+
+/// What the gameplay model is asked in the words of the program.
+const HANDOFF: &str = "\
+{% if results %}
+RESULTS
+{{ results }}
+
+{% endif %}
+{% if turns_left == 1 %}
+Memory has been consulted. Commit your action now with <|ACTION|>...<|END|>.
+{% else %}
+Memory has been consulted. Commit your action with <|ACTION|>...<|END|>, or look further first ({{ turns_left }} answers left).
+{% endif %}
+";
 
 /// A variable that templates may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,6 +178,10 @@ const CONTINUE: &[Variable] = table! {
     "memory": "the files: memory.read(path), memory.tail(path, n), memory.count(path)",
 };
 
+const CONSULTED: &[Variable] = table! {
+    "step": "the step, from 0",
+};
+
 /// The names the program gives to any template.
 pub(super) fn step_names() -> impl Iterator<Item = &'static str> {
     [SYSTEM, STEP, CONTINUE]
@@ -148,7 +195,8 @@ pub fn variables(template: Template) -> &'static [Variable] {
     match template {
         Template::System => SYSTEM,
         Template::Log | Template::Plan => STEP,
-        Template::LogContinue | Template::PlanContinue => CONTINUE,
+        Template::LogContinue | Template::PlanContinue | Template::Handoff => CONTINUE,
+        Template::Consulted => CONSULTED,
     }
 }
 
@@ -194,6 +242,15 @@ impl Templates {
                     ));
                 }
                 Some(_) => {}
+            }
+        }
+        for template in Template::OPTIONAL {
+            let name = &template.file()[FOLDER.len()..];
+            if let Some(text) = template.default_text()
+                && !files.contains_key(template.file())
+                && let Err(error) = environment.add_template(name, text)
+            {
+                problems.push(problem(template.file(), text, &error, &[]));
             }
         }
         (Self { environment }, problems)
@@ -390,6 +447,10 @@ mod tests {
         assert_eq!(
             keys(&sample::continues(&OwnVars::default())[0]),
             sorted(names(Template::PlanContinue))
+        );
+        assert_eq!(
+            keys(&super::super::ConsultedVars::default()),
+            sorted(names(Template::Consulted))
         );
     }
 

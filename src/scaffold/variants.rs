@@ -52,10 +52,7 @@ pub(super) fn resolve(
     find: &mut Finder<'_>,
 ) -> Vec<Variant> {
     let paths: Vec<&str> = files.keys().map(String::as_str).collect();
-    let words: Vec<(&str, Template)> = Template::ALL
-        .iter()
-        .map(|template| (template.word(), *template))
-        .collect();
+    let words: Vec<(&str, Template)> = Template::every().map(|template| (template.word(), template)).collect();
     let mut in_order: Vec<_> = raw.iter().collect();
     // As written: the first that fits is taken, and `corridorbattle` may stand before `corridor`.
     in_order.sort_by_key(|(name, _)| name.span().start);

@@ -132,7 +132,7 @@ pub struct StepVars {
     pub own: OwnVars,
 }
 
-/// For `log_continue.md` and `plan_continue.md`.
+/// For `log_continue.md`, `plan_continue.md` and `handoff.md`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ContinueVars {
     /// The step, from 0.
@@ -147,6 +147,15 @@ pub struct ContinueVars {
     pub notices: Vec<String>,
     /// All memory files with their text.
     pub memory: MemoryView,
+    /// The scaffold's own variables.
+    pub own: OwnVars,
+}
+
+/// For `consulted.md`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ConsultedVars {
+    /// The step, from 0.
+    pub step: u32,
     /// The scaffold's own variables.
     pub own: OwnVars,
 }
@@ -300,6 +309,12 @@ impl TemplateVars for ContinueVars {
             memory => Value::from_object(self.memory.clone()),
             ..self.own.to_value()
         }
+    }
+}
+
+impl TemplateVars for ConsultedVars {
+    fn to_value(&self) -> Value {
+        context! { step => self.step, ..self.own.to_value() }
     }
 }
 

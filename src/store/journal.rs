@@ -98,7 +98,10 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
     /// # Errors
     /// When the database cannot be read, or an entry cannot be understood.
     pub fn events(&self, name: &str) -> Result<Vec<(String, E)>, StoreError> {
-        let select = format!("SELECT seq, time, body FROM {} WHERE name = ?1 ORDER BY seq", self.table);
+        let select = format!(
+            "SELECT seq, time, body FROM {} WHERE name = ?1 ORDER BY seq",
+            self.table
+        );
         let read = || -> rusqlite::Result<Vec<(i64, String, Vec<u8>)>> {
             self.conn
                 .prepare_cached(&select)?

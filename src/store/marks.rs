@@ -170,7 +170,10 @@ impl StepMark {
             | Body::ModelFailed { .. }
             | Body::WorldFailed { .. } => self.marks.add(Marks::ERROR),
             Body::HumanEdited { .. } => self.marks.add(Marks::HUMAN | Marks::WRITE),
-            Body::HumanActed { .. } | Body::HumanSaid { .. } | Body::Controlled { .. } => self.marks.add(Marks::HUMAN),
+            Body::HumanActed { .. }
+            | Body::HumanSaid { .. }
+            | Body::Controlled { .. }
+            | Body::AdapterChanged { .. } => self.marks.add(Marks::HUMAN),
             _ => {}
         }
     }

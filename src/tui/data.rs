@@ -230,6 +230,8 @@ pub(crate) enum Data {
         /// Line by line.
         spans: Vec<Spans>,
     },
+    /// Another memory specialist takes over.
+    Exchanged(String),
     /// Something went well.
     Note(String),
     /// Something went wrong.

@@ -21,6 +21,7 @@ use super::outside::Lookout;
 use super::pictures::{Wanted, encode};
 use super::playing::{Played, Playing};
 use super::proposals;
+use super::specialist::Wish;
 use super::theme::Themes;
 use super::trainings::Follower;
 use crate::agent::RunHandle;
@@ -55,6 +56,8 @@ pub(super) struct Edge {
     /// Where the hunk that is edited lies.
     hunk: Option<tempfile::TempDir>,
     pull: Cancel,
+    /// The specialist that is being loaded.
+    exchange: Cancel,
     /// The optimization under way.
     optimization: Cancel,
     trainings: Option<Follower>,
@@ -116,6 +119,7 @@ impl Edge {
             analyst: Arc::default(),
             lookout: None,
             pull: Cancel::new(),
+            exchange: Cancel::new(),
             optimization: Cancel::new(),
             trainings: None,
             talks: None,
@@ -210,6 +214,7 @@ impl Edge {
             }
             Effect::Act(id, episode, action) => self.played.act(id, episode, action),
             Effect::Say(id, episode, text) => self.played.say(id, episode, text),
+            Effect::Exchange(id, spec) => self.exchange(id, spec, meta),
             Effect::LoadTheme(request) => {
                 let themes = Themes::of(&self.workspace);
                 jobs::spawn(&self.events, move |_| jobs::theme(&themes, &request));
@@ -368,6 +373,24 @@ impl Edge {
             // A registry that cannot be written is no reason not to show the run.
             let _ = Registry::open(&workspace).and_then(|registry| registry.register(&path));
         });
+    }
+
+    /// Has a specialist loaded for a run. Of several wishes the last one counts.
+    fn exchange(&mut self, id: LiveId, spec: Option<String>, meta: Option<&Arc<RunMeta>>) {
+        self.exchange.cancel();
+        self.exchange = Cancel::new();
+        let (Some(controls), Some(meta)) = (self.played.controls(id), meta) else {
+            return;
+        };
+        let wish = Wish {
+            workspace: self.workspace.clone(),
+            settings: self.settings.clone(),
+            controls: controls.clone(),
+            meta: Arc::clone(meta),
+            spec,
+            cancel: self.exchange.clone(),
+        };
+        jobs::spawn(&self.events, move |events| wish.fulfil(events));
     }
 
     fn start(&mut self, request: StartRequest) {

@@ -121,6 +121,8 @@ pub(crate) enum Effect {
     Act(LiveId, EpisodeNo, Action),
     /// Tell the agent something in the next prompt of an episode.
     Say(LiveId, EpisodeNo, String),
+    /// Load a memory specialist and let it take over in a run; `None` leaves all to the base.
+    Exchange(LiveId, Option<String>),
     /// Give the terminal to a person's editor, with a memory file of an episode that waits or a hunk.
     Edit(EditRequest),
     /// Take the terminal back from the editor.

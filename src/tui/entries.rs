@@ -66,6 +66,8 @@ impl RunState {
 pub(crate) struct Here {
     /// Names of models.
     pub(crate) models: Vec<String>,
+    /// Names of adapters.
+    pub(crate) adapters: Vec<String>,
     /// Names of worlds.
     pub(crate) worlds: Vec<String>,
     /// Names of scaffolds and their worlds.
@@ -83,6 +85,9 @@ pub(crate) struct StartRequest {
     pub(crate) scaffold: String,
     /// Model.
     pub(crate) model: String,
+    /// Memory specialist; `None` for one model.
+    #[serde(default)]
+    pub(crate) specialist: Option<String>,
     /// Seeds as written: `42..45`.
     pub(crate) seeds: String,
     /// Steps an episode may take.

@@ -55,6 +55,7 @@ pub(super) fn list(workspace: &Workspace) -> Data {
     });
     let here = Here {
         models: catalog::names(&workspace.models_dir()),
+        adapters: catalog::names(&workspace.adapters_dir()),
         worlds: env::WORLDS.iter().map(|&name| name.to_owned()).collect(),
         scaffolds: scaffolds.collect(),
         last: last_start(workspace),
@@ -74,11 +75,11 @@ fn entry(run: crate::store::ListedRun, folder: &Path) -> RunEntry {
     let elsewhere = run.path.parent() != Some(folder);
     match run.content {
         Ok(content) => RunEntry {
+            model: content.meta.players(),
             path: run.path,
             created: content.meta.created,
             world: content.meta.world.name,
             scaffold: content.meta.scaffold.name,
-            model: content.meta.model.name,
             is_llm: content.meta.model.is_llm,
             episodes: content.episodes,
             planned: content.meta.seeds.len(),
@@ -193,14 +194,15 @@ pub(super) fn start(workspace: &Workspace, settings: &Settings, request: &StartR
         slots: Some(request.workers.saturating_mul(2)),
         ..ModelOptions::of(workspace, settings)
     };
-    let model = agent::open_model(&request.model, &request.world, &options)?;
+    let specialist = request.specialist.as_deref();
+    let (model, specialist) = agent::open_models(&request.model, specialist, &request.world, &options)?;
     let (model, pace) = paced(model, settings.scripted.step_ms);
     let plan = RunPlan {
         world: request.world.clone(),
         out: fresh_name(workspace, &scaffold.manifest().name),
         scaffold,
         model,
-        specialist: None,
+        specialist,
         seeds: seeds.0,
         max_steps: request.max_steps,
         workers: request.workers,
@@ -243,11 +245,10 @@ pub(super) fn resume(workspace: &Workspace, settings: &Settings, path: &Path) ->
         exact: meta.exact,
         ..ModelOptions::of(workspace, settings)
     };
-    let (model, pace) = paced(
-        agent::open_model(&spec, &meta.world.name, &options)?,
-        settings.scripted.step_ms,
-    );
-    Ok((agent::resume(path, model, None)?, pace))
+    let model = agent::open_model(&spec, &meta.world.name, &options)?;
+    let specialist = agent::open_recorded_specialist(path, &model, None, &options)?;
+    let (model, pace) = paced(model, settings.scripted.step_ms);
+    Ok((agent::resume(path, model, specialist)?, pace))
 }
 
 /// Puts a run into the trash. One whose file is gone already is only taken off the list.
@@ -493,6 +494,7 @@ mod tests {
             world: "crafter".into(),
             scaffold: "crafter-v0".into(),
             model: "scripted".into(),
+            specialist: None,
             seeds: seeds.into(),
             max_steps: 1,
             workers: 2,

@@ -216,6 +216,7 @@ pub(crate) enum Action {
     Walk(Side),
     EditMemory,
     Tell,
+    Specialist,
     Search,
     Insight,
     HitBy(i32),

@@ -49,6 +49,7 @@ mod review;
 mod rules;
 mod runs;
 mod screenshot;
+mod specialist;
 mod start;
 mod state;
 mod stream;

@@ -196,6 +196,7 @@ mod tests {
     fn what_is_written_becomes_a_request_and_faults_are_said_at_their_field() {
         let here = Here {
             models: vec!["big".into()],
+            adapters: vec!["notes-1".into()],
             worlds: vec!["crafter".into()],
             scaffolds: vec![
                 ("crafter-v0".into(), "crafter".into()),

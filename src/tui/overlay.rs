@@ -13,6 +13,7 @@ use super::state::State;
 use super::take_over::TakeOver;
 use super::widgets::list::Scroll;
 use super::widgets::text;
+use crate::agent::NO_SPECIALIST;
 use crate::review::{Judgement, Reason, Seq};
 use crate::types::StepNo;
 
@@ -45,6 +46,8 @@ pub(crate) enum Overlay {
     Steps(String, Picker),
     /// A memory file to edit, or the name of a new one.
     Files(Picker),
+    /// The memory specialist that is to take over.
+    Specialists(Picker),
     /// A person plays in the agent's place.
     TakeOver(Box<TakeOver>),
     /// Metrics, findings and faults.
@@ -55,7 +58,12 @@ impl Overlay {
     /// Where keys hold while it is on top.
     pub(crate) fn places(&self) -> Vec<Place> {
         match self {
-            Self::Help(_) | Self::Palette(_) | Self::Steps(..) | Self::Files(_) | Self::Reasons(_) => {
+            Self::Help(_)
+            | Self::Palette(_)
+            | Self::Steps(..)
+            | Self::Files(_)
+            | Self::Specialists(_)
+            | Self::Reasons(_) => {
                 vec![Place::Picker, Place::Always]
             }
             Self::TakeOver(panel) if panel.walks => vec![Place::Walk, Place::TakeOver, Place::Always],
@@ -86,6 +94,8 @@ pub(crate) enum Command {
     Edit(String),
     /// Reject for this reason.
     Reject(Reason),
+    /// Exchange the memory specialist; `none` leaves all to the base.
+    Exchange(String),
 }
 
 /// An entry of help or palette.
@@ -110,6 +120,8 @@ pub(crate) struct Picker {
     pub(crate) scroll: Scroll,
     entries: Vec<Entry>,
     kind: PickerKind,
+    /// A specialist can be exchanged: what is typed after the word may be one.
+    exchanges: bool,
 }
 
 /// What is listed, and so what can be typed besides a filter.
@@ -122,6 +134,8 @@ enum PickerKind {
     Files,
     /// Reasons: other words are one, too.
     Reasons,
+    /// Specialists: a file or a model is one, too.
+    Specialists,
 }
 
 impl Picker {
@@ -145,6 +159,10 @@ impl Picker {
     /// The same, and what has no key.
     pub(crate) fn of_commands(places: &[Place], state: &State) -> Self {
         let mut picker = Self::of_keys(places, state);
+        picker.exchanges = state.plays_live();
+        if picker.exchanges {
+            picker.entries.extend(specialists(&state.runs.here.adapters));
+        }
         picker.entries.extend(state.themes.iter().cloned().map(|name| Entry {
             place: "Theme",
             keys: String::new(),
@@ -171,6 +189,21 @@ impl Picker {
         }
     }
 
+    /// Memory specialists.
+    pub(crate) fn of_specialists(adapters: &[String]) -> Self {
+        Self {
+            entries: specialists(adapters),
+            kind: PickerKind::Specialists,
+            exchanges: true,
+            ..Self::default()
+        }
+    }
+
+    /// The adapters of the workspace are these now.
+    pub(crate) fn know_adapters(&mut self, adapters: &[String]) {
+        self.entries = specialists(adapters);
+    }
+
     /// Reasons.
     pub(crate) fn of_reasons(entries: Vec<Entry>) -> Self {
         Self {
@@ -185,6 +218,7 @@ impl Picker {
         match self.kind {
             PickerKind::Commands => "type to filter; Enter runs, Esc closes",
             PickerKind::Files => "type to filter, or the name of a new file; Enter edits, Esc closes",
+            PickerKind::Specialists => "type to filter, or a file or a model; Enter takes it, Esc closes",
             PickerKind::Reasons => "type to filter, or your own words; Enter goes on, Esc leaves it",
         }
     }
@@ -198,6 +232,23 @@ impl Picker {
             keys: "new file".to_owned(),
             help: text::clean(name).into_owned(),
             command: Command::Edit(name.to_owned()),
+        })
+    }
+
+    /// The specialist that is named by what is typed: alone, or among commands after the word.
+    fn named_specialist(&self, filter: &str) -> Option<Entry> {
+        let named = match self.kind {
+            PickerKind::Specialists => filter,
+            PickerKind::Commands => filter.strip_prefix("specialist ")?.trim(),
+            _ => return None,
+        };
+        let listed = |entry: &Entry| entry.command == Command::Exchange(named.to_owned());
+        let new = self.exchanges && !named.is_empty() && !self.entries.iter().any(listed);
+        new.then(|| Entry {
+            place: SPECIALIST,
+            keys: String::new(),
+            help: format!("Take {} as the memory specialist", text::clean(named)),
+            command: Command::Exchange(named.to_owned()),
         })
     }
 
@@ -218,11 +269,43 @@ impl Picker {
                 .iter()
                 .all(|word| text.contains(word) || entry.keys.to_lowercase() == *word)
         };
+        // The specialist that is named in full comes before what else speaks of one.
+        let exact = filter
+            .strip_prefix("specialist ")
+            .map(|name| Command::Exchange(name.trim().to_owned()));
+        let (first, others): (Vec<Entry>, Vec<Entry>) = self
+            .entries
+            .iter()
+            .filter(fits)
+            .cloned()
+            .partition(|entry| commands && Some(&entry.command) == exact.as_ref());
         step.into_iter()
-            .chain(self.entries.iter().filter(fits).cloned())
+            .chain(first)
+            .chain(others)
             .chain(self.new_file(filter))
+            .chain(self.named_specialist(filter))
             .collect()
     }
+}
+
+/// The heading of specialists.
+const SPECIALIST: &str = "Specialist";
+
+fn specialists(adapters: &[String]) -> Vec<Entry> {
+    let entry = |help: String, name: &str| Entry {
+        place: SPECIALIST,
+        keys: String::new(),
+        help,
+        command: Command::Exchange(name.to_owned()),
+    };
+    let none = entry(
+        "none: one model does all from the next step on".to_owned(),
+        NO_SPECIALIST,
+    );
+    let adapters = adapters
+        .iter()
+        .map(|name| entry(format!("{}: an adapter of the workspace", text::clean(name)), name));
+    std::iter::once(none).chain(adapters).collect()
 }
 
 /// What a line of text is for.

@@ -3,13 +3,14 @@
 //! A wrapper around its model: it waits before the answer of the PLAN phase. What is recorded is
 //! the same as without it.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::jobs::Cancel;
 use crate::llm::{ChatAnswer, ChatModel, ChatProgress, ChatRequest, LlmError};
-use crate::types::{ModelRef, Phase};
+use crate::types::{ModelRef, Phase, Role};
 
 /// Milliseconds a step takes at least. Clones share the number.
 #[derive(Debug, Clone)]
@@ -57,6 +58,10 @@ impl ChatModel for Paced {
         self.model.takes_grammars()
     }
 
+    fn with_adapter(&self, adapter: &Path) -> Result<Arc<dyn ChatModel>, LlmError> {
+        self.model.with_adapter(adapter)
+    }
+
     fn chat(
         &self,
         request: &ChatRequest,
@@ -65,6 +70,8 @@ impl ChatModel for Paced {
     ) -> Result<ChatAnswer, LlmError> {
         // The first turn of a phase is asked with the rules and one message.
         let is_first = request.messages.len() <= 2;
+        // Of two models this one is asked last, with what the other one looked up.
+        let is_first = is_first || request.slot.role == Role::Gameplay;
         if request.slot.phase == Phase::Plan && is_first {
             let began = Instant::now();
             // In short naps, so that a new pace and a cancel hold at once.

@@ -129,7 +129,8 @@ impl Played {
         self.controls(id).is_some_and(|controls| controls.waits(episode))
     }
 
-    fn controls(&self, id: LiveId) -> Option<&Controls> {
+    /// A run's controls.
+    pub(super) fn controls(&self, id: LiveId) -> Option<&Controls> {
         self.runs
             .iter()
             .find(|run| run.id == id)

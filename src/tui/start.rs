@@ -4,6 +4,7 @@
 
 use super::data::{Here, StartRequest};
 use super::fields::{Field, Fields};
+use crate::agent::{NO_SPECIALIST, wanted};
 use crate::config::RunSettings;
 use crate::types::Seeds;
 
@@ -78,6 +79,7 @@ impl StartPanel {
         Some(StartRequest {
             world: run.env.clone(),
             model: model.to_owned(),
+            specialist: None,
             scaffold: scaffold.to_owned(),
             seeds: self.seed.to_string(),
             max_steps: run.max_steps,
@@ -96,6 +98,8 @@ pub(crate) enum What {
     Scaffold,
     /// Model: `scripted`, a name, or anything that opens one.
     Model,
+    /// The memory specialist; `none` for one model.
+    Specialist,
     /// Seeds.
     Seeds,
     /// Steps an episode may take.
@@ -109,6 +113,7 @@ impl Field for What {
         Self::World,
         Self::Scaffold,
         Self::Model,
+        Self::Specialist,
         Self::Seeds,
         Self::Steps,
         Self::Workers,
@@ -123,6 +128,7 @@ impl Field for What {
             Self::World => "world",
             Self::Scaffold => "scaffold",
             Self::Model => "model",
+            Self::Specialist => "specialist",
             Self::Seeds => "seeds",
             Self::Steps => "steps",
             Self::Workers => "at once",
@@ -134,6 +140,7 @@ impl Field for What {
             Self::World => "the game that is played",
             Self::Scaffold => "a name, or the path of a scaffold's folder",
             Self::Model => "scripted is a program; a model's name, FILE.gguf, recorded:FILE",
+            Self::Specialist => "none, an adapter's name or file on the model, or a whole model",
             Self::Seeds => "one episode each: 42, or 42..45, or 1,2,9",
             Self::Steps => "steps an episode may take",
             Self::Workers => "episodes played at the same time",
@@ -166,6 +173,7 @@ impl Form {
             world: run.env.clone(),
             scaffold: run.scaffold.clone(),
             model: run.model.clone(),
+            specialist: run.specialist.clone(),
             seeds: run.seeds.clone(),
             max_steps: run.max_steps,
             workers: run.workers,
@@ -176,6 +184,7 @@ impl Form {
                 last.world,
                 last.scaffold,
                 last.model,
+                last.specialist.unwrap_or_else(|| NO_SPECIALIST.to_owned()),
                 last.seeds,
                 last.max_steps.to_string(),
                 last.workers.to_string(),
@@ -206,6 +215,10 @@ impl Form {
                     models.push(SMALL_MODEL);
                 }
                 models
+            }
+            What::Specialist => {
+                let adapters = self.here.adapters.iter().map(String::as_str);
+                std::iter::once(NO_SPECIALIST).chain(adapters).collect()
             }
             What::Seeds | What::Steps | What::Workers => Vec::new(),
         }
@@ -254,6 +267,7 @@ impl Form {
             world: given(What::World)?,
             scaffold: given(What::Scaffold)?,
             model: given(What::Model)?,
+            specialist: wanted(Some(self.fields.text(What::Specialist))).map(str::to_owned),
             seeds,
             max_steps: self.fields.number(What::Steps, 10_000_000)?,
             workers: self.fields.number(What::Workers, 64)?,
@@ -283,6 +297,7 @@ mod tests {
     fn form() -> Form {
         let here = Here {
             models: vec!["big".into()],
+            adapters: vec!["notes-1".into()],
             worlds: vec!["crafter".into(), "other".into()],
             scaffolds: vec![
                 ("crafter-tiny".into(), "crafter".into()),
@@ -315,6 +330,12 @@ mod tests {
         "big".chars().for_each(|c| form.fields.write(c));
         assert!(!form.must_pull());
         form.fields.go(1);
+        assert_eq!(form.fields.text(What::Specialist), "none");
+        form.choose(1);
+        assert_eq!(form.request(true).unwrap().specialist.as_deref(), Some("notes-1"));
+        form.choose(1);
+        assert_eq!(form.request(true).unwrap().specialist, None);
+        form.fields.go(1);
         form.choose(1);
         assert_eq!(form.fields.text(What::Seeds), "43");
         form.fields.go(1);
@@ -330,9 +351,9 @@ mod tests {
     #[test]
     fn what_cannot_be_is_said_at_its_field() {
         let mut form = form();
-        form.fields.go(3);
+        form.fields.go(4);
         form.fields.write('x');
-        form.fields.go(-3);
+        form.fields.go(-4);
         assert!(form.request(true).is_none());
         assert_eq!(form.fields.field(), What::Seeds);
         assert!(form.fields.error.as_ref().unwrap().contains("no seed"));

@@ -252,7 +252,13 @@ fn notice(body: &Body) -> Option<(Mood, String)> {
         }
         Body::WorldFailed { message } => (Mood::Bad, format!("world failed: {message}")),
         Body::Annotated { text } => (Mood::Info, text.clone()),
-        Body::AdapterChanged { adapter } => (Mood::Info, format!("adapter: {}", adapter.as_deref().unwrap_or("none"))),
+        Body::AdapterChanged { adapter } => {
+            let said = match adapter {
+                Some(name) => format!("memory specialist: {name} from here on"),
+                None => "memory specialist: none from here on".to_owned(),
+            };
+            (Mood::Info, said)
+        }
         Body::EpisodeAttempt { attempt } => (Mood::Info, format!("attempt {attempt}")),
         Body::EpisodeResumed { step } => (Mood::Info, format!("resumed at step {step}")),
         Body::EpisodeFinished { end } => (Mood::Info, format!("episode over: {}", end.word().replace('_', " "))),

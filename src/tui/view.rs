@@ -41,6 +41,7 @@ pub(crate) fn draw(state: &State, buf: &mut Buffer) -> Option<(u16, u16)> {
             Overlay::Select(form) => panels::form::draw_select(state, form, frame.body, buf),
             Overlay::Columns(selected) => panels::form::draw_columns(state, *selected, frame.body, buf),
             Overlay::Confirm(confirm) => panels::confirm::draw(state, confirm, frame.body, buf),
+            Overlay::Specialists(picker) => panels::picker::draw(state, picker, "Memory specialist", frame.body, buf),
             Overlay::Files(picker) => panels::picker::draw(state, picker, "Edit a memory file", frame.body, buf),
             Overlay::TakeOver(panel) => panels::take_over::draw(state, panel, buf),
             Overlay::Insight(panel) => panels::insight::draw(state, panel, frame.body, buf),

@@ -38,14 +38,15 @@ pub fn certify(desk: &mut Desk, id: &ProposalId, out: &Path, cancel: &Cancel) ->
     let dossier = desk.dossier(id).map_err(refused)?;
     let selection = dossier.selection().map_err(refused)?;
     let standing = &dossier.standing;
-    let Some(result) = standing.result.filter(|_| {
-        matches!(
-            standing.state,
-            State::Decided | State::Certified | State::Used
-        )
-    }) else {
+    let Some(result) = standing
+        .result
+        .filter(|_| matches!(standing.state, State::Decided | State::Certified | State::Used))
+    else {
         return Err(TuneError::data(
-            format!("{id} is {}: only committed decisions are certified", standing.state.word()),
+            format!(
+                "{id} is {}: only committed decisions are certified",
+                standing.state.word()
+            ),
             format!("decide and commit first: `automem curate decide {id} --accept --filter selected --commit`"),
         ));
     };
@@ -87,7 +88,10 @@ pub fn certify(desk: &mut Desk, id: &ProposalId, out: &Path, cancel: &Cancel) ->
     }
     if examples.is_empty() {
         return Err(TuneError::data(
-            format!("{id}: the postprocess dropped every accepted item ({})", reasons(&report.dropped)),
+            format!(
+                "{id}: the postprocess dropped every accepted item ({})",
+                reasons(&report.dropped)
+            ),
             "accept items whose answer holds a memory operation",
         ));
     }
@@ -97,9 +101,10 @@ pub fn certify(desk: &mut Desk, id: &ProposalId, out: &Path, cancel: &Cancel) ->
     dataset::write(&path, &bytes)?;
     let path = path.canonicalize().unwrap_or(path);
     let count = u32::try_from(examples.len()).unwrap_or(u32::MAX);
-    let certified = standing.dataset.as_ref().is_some_and(|(file, known, _)| {
-        *known == digest && Path::new(file) == path
-    });
+    let certified = standing
+        .dataset
+        .as_ref()
+        .is_some_and(|(file, known, _)| *known == digest && Path::new(file) == path);
     if !certified && standing.state != State::Used {
         let what = What::Certified {
             result,
@@ -160,7 +165,12 @@ fn readers(runs: &[SelectedRun]) -> Result<HashMap<RunId, Reader>, TuneError> {
         let reader = Reader::open(&run.path)?;
         if reader.meta().id != run.id {
             return Err(TuneError::data(
-                format!("{} is another run ({}) than the one that was looked at ({})", run.path, reader.meta().id, run.id),
+                format!(
+                    "{} is another run ({}) than the one that was looked at ({})",
+                    run.path,
+                    reader.meta().id,
+                    run.id
+                ),
                 "put the run back, or list the candidates anew with `automem curate`",
             ));
         }
@@ -190,6 +200,9 @@ fn missing(item: &Item) -> TuneError {
 
 /// `3 fence, 1 no_memory_op`.
 fn reasons(dropped: &BTreeMap<String, u32>) -> String {
-    let reasons: Vec<String> = dropped.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
+    let reasons: Vec<String> = dropped
+        .iter()
+        .map(|(reason, count)| format!("{count} {reason}"))
+        .collect();
     reasons.join(", ")
 }

@@ -8,9 +8,7 @@ use std::ops::Range;
 
 use super::TuneError;
 use crate::store::Reader;
-use crate::types::{
-    Author, Body, ChatRole, Digest, EpisodeNo, Message, Phase, Role, Span, StepNo, Turn, TurnNo,
-};
+use crate::types::{Author, Body, ChatRole, Digest, EpisodeNo, Message, Phase, Role, Span, StepNo, Turn, TurnNo};
 
 /// The turn whose answer is the target of a phase, among the events of a step: LOG's last one; of PLAN the last one that
 /// asked memory for something, because committing an action is not the specialist's work. Turns of a gameplay model
@@ -197,10 +195,7 @@ pub fn read(reader: &Reader, episode: EpisodeNo, step: StepNo, phase: Phase) -> 
             "play the run anew with this program, which writes it down",
         ));
     };
-    Ok(texts
-        .into_iter()
-        .map(|(role, text)| Message::new(role, text))
-        .collect())
+    Ok(texts.into_iter().map(|(role, text)| Message::new(role, text)).collect())
 }
 
 #[cfg(test)]

@@ -277,8 +277,14 @@ mod tests {
             ("{", "no JSON"),
             ("{}", "no list"),
             ("[]", "no example"),
-            ("[{\"conversations\": [{\"role\": \"robot\", \"content\": \"x\"}]}]", "example 0"),
-            ("[{\"conversations\": [{\"role\": \"user\", \"content\": \"x\"}]}]", "no conversation"),
+            (
+                "[{\"conversations\": [{\"role\": \"robot\", \"content\": \"x\"}]}]",
+                "example 0",
+            ),
+            (
+                "[{\"conversations\": [{\"role\": \"user\", \"content\": \"x\"}]}]",
+                "no conversation",
+            ),
             (
                 "[{\"conversations\": [{\"role\": \"user\", \"content\": \"x\"}, {\"role\": \"assistant\", \"content\": \"hm\"}]}]",
                 "no memory operation",

@@ -149,7 +149,9 @@ impl Filter {
 
     /// Whether it means an item. `verdict` is what was decided on it: accepted, rejected, or nothing yet.
     pub fn matches(&self, item: &Item, verdict: Option<bool>) -> bool {
-        self.terms.iter().all(|(wanted, term)| term.holds(item, verdict) == *wanted)
+        self.terms
+            .iter()
+            .all(|(wanted, term)| term.holds(item, verdict) == *wanted)
     }
 }
 
@@ -221,8 +223,14 @@ fn term(text: &str) -> Result<Term, String> {
         }
         "op" if exact => Ok(Term::Op(value.to_owned())),
         "id" if exact => Ok(Term::Id(value.to_lowercase())),
-        "run" if exact => value.parse().map(Term::Run).or_else(|_| unknown("a run is a number from 0")),
-        "seed" if exact => value.parse().map(Term::Seed).or_else(|_| unknown("a seed is a whole number")),
+        "run" if exact => value
+            .parse()
+            .map(Term::Run)
+            .or_else(|_| unknown("a run is a number from 0")),
+        "seed" if exact => value
+            .parse()
+            .map(Term::Seed)
+            .or_else(|_| unknown("a seed is a whole number")),
         name => {
             let Some((_, field)) = FIELDS.iter().find(|(known, _)| *known == name) else {
                 return unknown("nobody knows that name here");
@@ -296,16 +304,39 @@ mod tests {
         ] {
             assert!(held(text, None), "{text}");
         }
-        for text in ["phase:PLAN", "reads>2", "op:READ", "ep:4", "!selected", "accepted", "alike", "tree", "step:18-20"] {
+        for text in [
+            "phase:PLAN",
+            "reads>2",
+            "op:READ",
+            "ep:4",
+            "!selected",
+            "accepted",
+            "alike",
+            "tree",
+            "step:18-20",
+        ] {
             assert!(!held(text, None), "{text}");
         }
         assert!(held("accepted !rejected", Some(true)) && held("rejected", Some(false)));
-        assert_eq!(Filter::parse(" reads>0   selected ").unwrap().text(), "reads>0 selected");
+        assert_eq!(
+            Filter::parse(" reads>0   selected ").unwrap().text(),
+            "reads>0 selected"
+        );
     }
 
     #[test]
     fn what_is_not_understood_is_named() {
-        for text in ["reads>", "reads>many", "phase:BOTH", "colour:red", "!", "step:a-b", "seed:x", "adv>inf", "phase>LOG"] {
+        for text in [
+            "reads>",
+            "reads>many",
+            "phase:BOTH",
+            "colour:red",
+            "!",
+            "step:a-b",
+            "seed:x",
+            "adv>inf",
+            "phase>LOG",
+        ] {
             let why = Filter::parse(text).unwrap_err();
             assert!(why.contains("there are: selected"), "{text}: {why}");
         }

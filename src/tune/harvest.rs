@@ -35,11 +35,7 @@ const KINDS: Kinds = Kinds::MEMORY.and(Kinds::TURNS).and(Kinds::OUTCOMES);
 ///
 /// # Errors
 /// When a run cannot be read or is given twice, or the work is cancelled.
-pub fn harvest(
-    runs: &[PathBuf],
-    cancel: &Cancel,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Harvest, TuneError> {
+pub fn harvest(runs: &[PathBuf], cancel: &Cancel, progress: &mut dyn FnMut(Progress)) -> Result<Harvest, TuneError> {
     let mut all = Harvest::default();
     let mut readers = Vec::new();
     for path in runs {
@@ -245,13 +241,7 @@ fn id(run: &str, episode: EpisodeNo, step: StepNo, phase: Phase) -> CandidateId 
 }
 
 /// The candidate of a phase; `None` where the record does not show its messages.
-fn found(
-    step: StepNo,
-    phase: Phase,
-    turn: &Turn,
-    events: &[Event],
-    vocabulary: &[OpSyntax],
-) -> Option<Found> {
+fn found(step: StepNo, phase: Phase, turn: &Turn, events: &[Event], vocabulary: &[OpSyntax]) -> Option<Found> {
     let texts = conversation::texts(turn)?;
     let turns = events.iter().filter_map(|event| match &event.body {
         Body::TurnFinished { turn: other } if other.phase == phase && other.turn <= turn.turn => Some(other),

@@ -10,6 +10,8 @@
 //! | [`conversation`] | its text, verbatim from the run |
 //! | [`harvest`] | the candidates of runs |
 //! | [`postprocess`] | what of a conversation is trained on |
+//! | [`author`] | who writes the recipes that follow the first |
+//! | [`session`] | the sequence of it all |
 //! | [`select`] | who selects: rules, a meta-LLM |
 //! | [`dataset`] | the training set on disk |
 //! | [`propose`] | a selection as a proposal |
@@ -18,6 +20,7 @@
 //! | [`recipe`] | data and training of one attempt, and how that is written |
 //! | [`train`] | what is trained, by whom, and what is told meanwhile |
 
+pub mod author;
 pub mod candidate;
 pub mod certify;
 pub mod conversation;
@@ -29,6 +32,7 @@ pub mod postprocess;
 pub mod propose;
 pub mod recipe;
 pub mod select;
+pub mod session;
 pub mod train;
 
 pub use error::TuneError;

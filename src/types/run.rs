@@ -39,6 +39,16 @@ pub struct RunMeta {
     pub origin: Option<Origin>,
 }
 
+impl RunMeta {
+    /// Who plays, by name: `base + specialist`, or one model.
+    pub fn players(&self) -> String {
+        match &self.specialist {
+            Some(specialist) => format!("{} + {}", self.model.name, specialist.name),
+            None => self.model.name.clone(),
+        }
+    }
+}
+
 /// A scaffold as a run used it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScaffoldRef {

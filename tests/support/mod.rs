@@ -15,7 +15,7 @@ use automem::types::{Body, EpisodeNo, Event, ModelRef, Phase, Sampling, SpannedT
 type Answer = dyn Fn(&ChatRequest) -> Result<String, LlmError> + Send + Sync;
 
 /// A model that is a function of the request.
-pub(crate) struct FnModel(Box<Answer>);
+pub(crate) struct FnModel(Box<Answer>, String);
 
 impl FnModel {
     pub(crate) fn of(answer: impl Fn(&ChatRequest) -> String + Send + Sync + 'static) -> Arc<dyn ChatModel> {
@@ -25,14 +25,21 @@ impl FnModel {
     pub(crate) fn fallible(
         answer: impl Fn(&ChatRequest) -> Result<String, LlmError> + Send + Sync + 'static,
     ) -> Arc<dyn ChatModel> {
-        Arc::new(Self(Box::new(answer)))
+        Self::named("function", answer)
+    }
+
+    pub(crate) fn named(
+        name: &str,
+        answer: impl Fn(&ChatRequest) -> Result<String, LlmError> + Send + Sync + 'static,
+    ) -> Arc<dyn ChatModel> {
+        Arc::new(Self(Box::new(answer), name.to_owned()))
     }
 }
 
 impl ChatModel for FnModel {
     fn describe(&self) -> ModelRef {
         ModelRef {
-            name: "function".into(),
+            name: self.1.clone(),
             backend: "test".into(),
             is_llm: false,
             details: Default::default(),

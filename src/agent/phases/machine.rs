@@ -1,4 +1,4 @@
-//! The state machine of a phase. One [`Machine`] plays one phase of one step.
+//! The state machine of a phase. One [`Machine`] plays one phase of one step, or one model's part of it.
 
 use super::reading::{OpCall, Reading, read};
 use super::{Rules, Validated, validate};
@@ -88,6 +88,13 @@ pub enum Effect {
         /// Who chose it.
         by: ActionBy,
     },
+    /// The specialist has consulted memory: the gameplay model is to commit, with [`Machine::committing`].
+    HandOver {
+        /// The first call of the gameplay model.
+        turn: TurnNo,
+        /// What the operations of the last answer gave back; empty when there were none.
+        results: String,
+    },
     /// LOG is over.
     Over,
 }
@@ -97,6 +104,11 @@ pub enum Effect {
 pub enum Ask {
     /// The first one of the phase.
     First,
+    /// The one that asks the gameplay model to commit what the specialist has looked into.
+    HandOff {
+        /// What the specialist's last operations gave back.
+        results: String,
+    },
     /// A later one.
     Continue {
         /// What the operations gave back.
@@ -117,6 +129,17 @@ pub enum Gating {
     Repair(String),
 }
 
+/// Whose part of a phase it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    /// One model plays all of it.
+    Whole,
+    /// The specialist consults memory; what it takes for an action ends its part.
+    Consulting,
+    /// The gameplay model commits, from this call on.
+    Committing { first: u32, results: String },
+}
+
 /// An action before the gate.
 #[derive(Debug)]
 struct Candidate {
@@ -129,6 +152,7 @@ struct Candidate {
 #[derive(Debug)]
 pub struct Machine<'a> {
     rules: &'a Rules,
+    part: Part,
     turn: u32,
     reading: Reading,
     notices: Vec<String>,
@@ -140,8 +164,29 @@ pub struct Machine<'a> {
 impl<'a> Machine<'a> {
     /// A phase that has not begun.
     pub fn new(rules: &'a Rules) -> Self {
+        Self::of(rules, Part::Whole)
+    }
+
+    /// The part of PLAN in which the specialist consults memory. It ends with [`Effect::HandOver`], always: the
+    /// specialist commits nothing.
+    pub fn consulting(rules: &'a Rules) -> Self {
+        Self::of(rules, Part::Consulting)
+    }
+
+    /// The part of PLAN in which the gameplay model commits: it has the phase's budget for itself, its calls are counted
+    /// on from the specialist's.
+    pub fn committing(rules: &'a Rules, first: TurnNo, results: String) -> Self {
+        let first = first.0;
+        Self {
+            turn: first,
+            ..Self::of(rules, Part::Committing { first, results })
+        }
+    }
+
+    fn of(rules: &'a Rules, part: Part) -> Self {
         Self {
             rules,
+            part,
             turn: 0,
             reading: Reading::default(),
             notices: Vec::new(),
@@ -151,7 +196,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Takes in what happened and says what to do, in order. After [`Effect::Commit`] or
+    /// Takes in what happened and says what to do, in order. After [`Effect::Commit`], [`Effect::HandOver`] or
     /// [`Effect::Over`] nothing more follows.
     pub fn step(&mut self, input: Input<'_>) -> Vec<Effect> {
         if self.over {
@@ -159,7 +204,7 @@ impl<'a> Machine<'a> {
         }
         match input {
             Input::Begin if self.rules.turns == 0 => self.end_without_action(String::new()),
-            Input::Begin => vec![self.call(Ask::First)],
+            Input::Begin => vec![self.begin()],
             Input::Answered { text, stop } => self.answered(text, stop),
             Input::OpsRan { results } => self.ops_ran(results),
             Input::Gated(gating) => self.gated(gating),
@@ -171,10 +216,28 @@ impl<'a> Machine<'a> {
         TurnNo(self.turn)
     }
 
+    fn begin(&mut self) -> Effect {
+        let ask = match &mut self.part {
+            Part::Committing { results, .. } => Ask::HandOff {
+                results: std::mem::take(results),
+            },
+            Part::Whole | Part::Consulting => Ask::First,
+        };
+        self.call(ask)
+    }
+
+    /// Calls of this part so far.
+    fn used(&self) -> u32 {
+        match self.part {
+            Part::Committing { first, .. } => self.turn.saturating_sub(first),
+            Part::Whole | Part::Consulting => self.turn,
+        }
+    }
+
     fn call(&self, ask: Ask) -> Effect {
         Effect::CallModel {
             turn: self.turn_no(),
-            turns_left: self.rules.turns.saturating_sub(self.turn),
+            turns_left: self.rules.turns.saturating_sub(self.used()),
             ask,
         }
     }
@@ -207,7 +270,7 @@ impl<'a> Machine<'a> {
             Phase::Log if !self.reading.actions.is_empty() => {
                 notes.push("LOG commits no action; yours was ignored. Commit it in PLAN.".to_owned());
             }
-            Phase::Plan if self.reading.actions.len() > 1 => {
+            Phase::Plan if self.reading.actions.len() > 1 && self.part != Part::Consulting => {
                 notes.push("Your answer held several actions; the first one was taken.".to_owned());
             }
             _ => {}
@@ -238,6 +301,9 @@ impl<'a> Machine<'a> {
     }
 
     fn after_plan_turn(&mut self, results: String) -> Vec<Effect> {
+        if self.part == Part::Consulting {
+            return self.after_consulting(results);
+        }
         if let Some(raw) = self.reading.actions.first().cloned() {
             let candidate = Candidate {
                 valid: validate(&raw, &self.rules.actions, &self.rules.mending),
@@ -264,6 +330,26 @@ impl<'a> Machine<'a> {
                 .push(format!("No action was found. Commit one with {form}."));
         }
         self.go_on(results)
+    }
+
+    /// The specialist's part ends when it would act, says that it is done or asks for nothing. What it wrote that could
+    /// not be read is no end: it is told.
+    fn after_consulting(&mut self, results: String) -> Vec<Effect> {
+        let idle = self.reading.asked == 0 && self.notices.is_empty();
+        let over = !self.reading.actions.is_empty() || self.reading.done || idle;
+        if over || self.used() + 1 >= self.rules.turns {
+            self.turn += 1;
+            return self.hand_over(results);
+        }
+        self.go_on(results)
+    }
+
+    fn hand_over(&mut self, results: String) -> Vec<Effect> {
+        self.over = true;
+        vec![Effect::HandOver {
+            turn: self.turn_no(),
+            results,
+        }]
     }
 
     fn commit(&mut self, candidate: Candidate) -> Vec<Effect> {
@@ -311,7 +397,7 @@ impl<'a> Machine<'a> {
     fn go_on(&mut self, results: String) -> Vec<Effect> {
         let turn = self.turn_no();
         self.turn += 1;
-        if self.turn < self.rules.turns {
+        if self.used() < self.rules.turns {
             let notices = std::mem::take(&mut self.notices);
             return vec![self.call(Ask::Continue { results, notices })];
         }
@@ -322,15 +408,19 @@ impl<'a> Machine<'a> {
                 turn,
                 budget: BudgetKind::Turns,
                 limit: u64::from(self.rules.turns),
-                asked: u64::from(self.turn) + 1,
+                asked: u64::from(self.used()) + 1,
             });
         }
         effects.extend(self.end_without_action(String::new()));
         effects
     }
 
-    /// LOG is over; PLAN commits the fallback. `raw` is what the model wrote as its action.
+    /// LOG is over; PLAN commits the fallback, unless the gameplay model is still to be asked. `raw` is what the model
+    /// wrote as its action.
     fn end_without_action(&mut self, raw: String) -> Vec<Effect> {
+        if self.part == Part::Consulting {
+            return self.hand_over(String::new());
+        }
         self.over = true;
         vec![match self.rules.phase {
             Phase::Log => Effect::Over,

@@ -5,10 +5,12 @@
 
 mod machine;
 mod reading;
+mod strip;
 mod validate;
 
 pub use machine::{Ask, Effect, Gating, Input, Machine};
 pub use reading::{OpCall, Verdict};
+pub use strip::without_actions;
 pub use validate::{Mending, Validated, validate};
 
 use std::sync::Arc;

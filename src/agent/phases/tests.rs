@@ -30,9 +30,12 @@ fn rules(phase: Phase) -> Rules {
     }
 }
 
-/// Plays a phase against fixed answers; every operation gives back `results`.
+/// Plays a phase against fixed answers; every operation gives back its name.
 fn play(rules: &Rules, answers: &[&str]) -> Vec<Effect> {
-    let mut machine = Machine::new(rules);
+    play_part(Machine::new(rules), answers)
+}
+
+fn play_part(mut machine: Machine<'_>, answers: &[&str]) -> Vec<Effect> {
     let mut seen = Vec::new();
     let mut answers = answers.iter();
     let mut todo = std::collections::VecDeque::from(machine.step(Input::Begin));
@@ -225,4 +228,81 @@ fn nothing_follows_the_end() {
     machine.step(Input::Begin);
     machine.step(Input::NoAnswer);
     assert!(machine.step(Input::Begin).is_empty());
+}
+
+#[test]
+fn a_specialist_consults_and_hands_over_whatever_it_writes() {
+    let mut rules = rules(Phase::Plan);
+    rules.turns = 3;
+    let read = "<|READ|>a<|END|>";
+    let acts = format!("{read}<|ACTION|>Noop<|END|>");
+    // What it answers, the calls it gets, and what the gameplay model is handed.
+    let table: &[(&[&str], usize, &str)] = &[
+        (&[read, "<|ACTION|>Noop<|END|>", "never"], 2, ""),
+        (&[&acts, "never"], 1, "READ"),
+        (&["Nothing to look up.", "never"], 1, ""),
+        (&["<|DONE|>", "never"], 1, ""),
+        (&["<|ACTION|>Fly<|END|>", "never"], 1, ""),
+        (&[read, read, read, "never"], 3, "READ"),
+        (&["<|READ|>a", read, "so"], 3, ""),
+        (&[], 1, ""),
+        (&[read], 2, ""),
+    ];
+    for (answers, calls, handed) in table {
+        let effects = play_part(Machine::consulting(&rules), answers);
+        assert_eq!(asks(&effects).len(), *calls, "{answers:?}");
+        let Some(Effect::HandOver { turn, results }) = effects.last() else {
+            panic!("{answers:?}: {effects:?}");
+        };
+        assert_eq!(results, handed, "{answers:?}");
+        assert!(turn.0 as usize >= answers.len().min(*calls), "{answers:?}");
+        assert!(
+            !effects.iter().any(|effect| matches!(
+                effect,
+                Effect::Commit { .. } | Effect::Budget { .. } | Effect::Gate { .. }
+            )),
+            "{answers:?}"
+        );
+    }
+}
+
+#[test]
+fn the_gameplay_model_has_a_budget_of_its_own() {
+    let mut rules = rules(Phase::Plan);
+    rules.gated = true;
+    let committing = || Machine::committing(&rules, TurnNo(2), "found".to_owned());
+    let effects = play_part(committing(), &["<|READ|>a<|END|>", "<|READ|>b<|END|>", "never"]);
+    assert_eq!(
+        asks(&effects)[0],
+        &Ask::HandOff {
+            results: "found".into()
+        }
+    );
+    let turns: Vec<(u32, u32)> = effects
+        .iter()
+        .filter_map(|effect| match effect {
+            Effect::CallModel { turn, turns_left, .. } => Some((turn.0, *turns_left)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(turns, [(2, 2), (3, 1)]);
+    assert!(effects.contains(&Effect::Budget {
+        turn: TurnNo(3),
+        budget: BudgetKind::Turns,
+        limit: 2,
+        asked: 3
+    }));
+    assert!(matches!(
+        effects.last(),
+        Some(Effect::Commit {
+            by: ActionBy::Fallback,
+            ..
+        })
+    ));
+    // Its action passes the gate.
+    let effects = play_part(committing(), &["<|ACTION|>move west<|END|>"]);
+    assert!(matches!(effects.last(), Some(Effect::Gate { .. })));
+    // Writing is refused to it as in any PLAN.
+    let effects = play_part(committing(), &["<|APPEND|>a|x<|END|>"]);
+    assert!(matches!(ran(&effects)[0].verdict, Verdict::Refuse(_)));
 }

@@ -10,8 +10,7 @@ use super::shelf::{Came, Shelf, Told, came_of};
 use super::tally::{FileTally, Metrics, REWARD_STEPS, Tally, Totals};
 use super::text::{are_opposite, form_of, marks, says_where, things_in, tokens, trimmed};
 use crate::types::{
-    ActionBy, ApplyError, Author, Body, Event, Frame, MemoryChange, MemoryFiles, MemoryOp, Phase, StepNo,
-    Turn, View,
+    ActionBy, ApplyError, Author, Body, Event, Frame, MemoryChange, MemoryFiles, MemoryOp, Phase, StepNo, Turn, View,
 };
 
 /// Searches for which it is looked up whether the answer had been seen.

@@ -162,7 +162,12 @@ impl Shelf {
     ///
     /// # Errors
     /// When the change does not fit the files so far.
-    pub(in crate::analysis) fn apply(&mut self, change: &MemoryChange, step: u32, own: bool) -> Result<Told, ApplyError> {
+    pub(in crate::analysis) fn apply(
+        &mut self,
+        change: &MemoryChange,
+        step: u32,
+        own: bool,
+    ) -> Result<Told, ApplyError> {
         let wrong = |why| ApplyError {
             path: change.path.clone(),
             why,

@@ -9,7 +9,9 @@ mod crafter;
 mod curate;
 mod llama;
 mod scaffold;
+mod specialist;
 mod store;
+mod train;
 mod tui;
 
 use std::process::ExitCode;
@@ -47,8 +49,12 @@ benches! {
     Llama => llama,
     /// A scaffold's script, and what crafter-v1 has its agent write beside crafter-v0
     Scaffold => scaffold,
+    /// How often base and specialist write well-formed memory operations on recorded prompts
+    Specialist => specialist,
     /// The run file: size, opening, any step, any file, memory needed
     Store => store,
+    /// Training a LoRA adapter: tokens a second and memory
+    Train => train,
     /// The screen: a frame, the first frame, no drawing when nothing changed
     Tui => tui,
 }

@@ -76,7 +76,8 @@ pub(super) fn run(desk: &mut Desk, by: &str, args: Gate) -> anyhow::Result<ExitC
     let options = args.model_options.options(&workspace, &settings, workers, false);
     let spec = args.model.as_ref().unwrap_or(&settings.run.model);
     let specialist = args.specialist.as_ref().or(settings.run.specialist.as_ref());
-    let models = agent::open_models(spec, specialist.map(String::as_str), &revision.manifest().env, &options)?;
+    let specialist = agent::wanted(specialist.map(String::as_str));
+    let models = agent::open_models(spec, specialist, &revision.manifest().env, &options)?;
     // The same seeds, steps and model go on with the same files; others begin others.
     let players = match specialist {
         None => spec.clone(),

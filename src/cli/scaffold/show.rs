@@ -30,10 +30,9 @@ pub(super) fn show(name: &str, file: Option<&str>, workspace: &Workspace, as_jso
     let scaffold = Scaffold::from_files(found.files)?;
     let reference = scaffold.reference();
     if as_json {
-        let variables: serde_json::Map<String, serde_json::Value> = Template::ALL
-            .iter()
+        let variables: serde_json::Map<String, serde_json::Value> = Template::every()
             .map(|template| {
-                let table: serde_json::Map<String, serde_json::Value> = scaffold::variables(*template)
+                let table: serde_json::Map<String, serde_json::Value> = scaffold::variables(template)
                     .iter()
                     .map(|variable| (variable.name.to_owned(), variable.about.into()))
                     .collect();
@@ -69,6 +68,10 @@ pub(super) fn show(name: &str, file: Option<&str>, workspace: &Workspace, as_jso
         }
     }
     text.push_str("  prompts/plan.md and prompts/plan_continue.md know what their LOG counterparts know\n");
+    text.push_str(
+        "  prompts/handoff.md (with two models, if you write it) knows what plan_continue.md knows, prompts/consulted.md\n    \
+         the step\n",
+    );
     text.push_str(&own(&scaffold));
     print_text(&clean(&text))?;
     Ok(ExitCode::SUCCESS)

@@ -148,8 +148,13 @@ fn tried(task: &Task) -> String {
 
 fn format_reference() -> String {
     let mut text = format!("{FORMAT}\n## Variables of the templates\n");
-    for template in Template::ALL {
-        let _ = write!(text, "\n{}:", template.file());
+    for template in Template::every() {
+        let optional = if template.default_text().is_some() {
+            " (only with two models; if it is missing the program has its own)"
+        } else {
+            ""
+        };
+        let _ = write!(text, "\n{}{optional}:", template.file());
         for variable in scaffold::variables(template) {
             let _ = write!(text, "\n- {}: {}", variable.name, variable.about);
         }

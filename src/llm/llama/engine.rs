@@ -9,10 +9,10 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
-use llama_cpp_2::model::LlamaModel as Weights;
 
 use super::backend::{self, NAME};
 use super::runner::Runner;
+use super::weights::{Adapter, Weights};
 use crate::jobs::Cancel;
 use crate::llm::chat::{LlmError, SlotKey};
 use crate::types::{Sampling, StopReason};
@@ -94,8 +94,12 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    /// Starts the thread and waits until its context stands.
-    pub(super) fn start(weights: Arc<Weights>, settings: EngineSettings) -> Result<Self, LlmError> {
+    /// Starts the thread and waits until its context stands. The thread keeps the adapter for as long as its context.
+    pub(super) fn start(
+        weights: Arc<Weights>,
+        adapter: Option<Adapter>,
+        settings: EngineSettings,
+    ) -> Result<Self, LlmError> {
         let (jobs, incoming) = unbounded();
         let (ready, started) = bounded(1);
         let failure = Arc::new(Mutex::new(None));
@@ -103,7 +107,9 @@ impl Engine {
         let thread = std::thread::Builder::new()
             .name("llama-engine".to_owned())
             .spawn(move || {
-                let result = catch_unwind(AssertUnwindSafe(|| serve(&weights, settings, &ready, &incoming)));
+                let result = catch_unwind(AssertUnwindSafe(|| {
+                    serve(&weights, adapter.as_ref(), settings, &ready, &incoming);
+                }));
                 if let Err(panic) = result {
                     *note.lock().unwrap_or_else(PoisonError::into_inner) = Some(panic_text(panic.as_ref()));
                 }
@@ -146,8 +152,14 @@ impl Drop for Engine {
 }
 
 /// The thread: makes the context, then serves until all senders are gone.
-fn serve(weights: &Weights, settings: EngineSettings, ready: &Sender<Result<(), LlmError>>, jobs: &Receiver<Job>) {
-    match Runner::new(weights, settings) {
+fn serve(
+    weights: &Weights,
+    adapter: Option<&Adapter>,
+    settings: EngineSettings,
+    ready: &Sender<Result<(), LlmError>>,
+    jobs: &Receiver<Job>,
+) {
+    match Runner::new(weights, adapter, settings) {
         Ok(mut runner) => {
             // When nobody waits any more, `jobs` is closed too and the runner returns at once.
             let _ = ready.send(Ok(()));

@@ -33,12 +33,15 @@ impl LlamaModel {
             .with_n_threads(threads)
             .with_n_threads_batch(threads)
             .with_no_perf(true);
-        let mut context = self.weights.new_context(backend::backend()?, params).map_err(|_| {
+        let weights = &self.weights;
+        let turn = weights.turn();
+        let mut context = weights.new_context(backend::backend()?, params).map_err(|_| {
             failed(
                 format!("a context of {cells} tokens could not be made; free some memory"),
                 false,
             )
         })?;
+        drop(turn);
         let mut batch = LlamaBatch::new(CHUNK, 1);
         let mut expected = Expected::default();
         for (chunk, part) in tokens.chunks(CHUNK).enumerate() {
@@ -50,9 +53,11 @@ impl LlamaModel {
             for (index, token) in part.iter().enumerate() {
                 runner::add(&mut batch, token.0, first + index, 0, true);
             }
+            let turn = weights.turn();
             context
                 .decode(&mut batch)
                 .map_err(|error| failed(format!("evaluating the text did not work ({error})"), false))?;
+            drop(turn);
             for index in 0..part.len() {
                 let logits = context.get_logits_ith(i32::try_from(index).unwrap_or(0));
                 expected.push(logits, tokens.get(first + index + 1).map(|token| token.0));

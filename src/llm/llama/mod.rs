@@ -8,29 +8,35 @@ mod backend;
 mod engine;
 mod expect;
 mod load;
+mod logits;
 mod measure;
 pub mod optimize;
 mod process;
 mod prompt;
 pub mod quantize;
 mod runner;
+mod tokens;
+mod weights;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, unbounded};
-use llama_cpp_2::model::LlamaModel as Weights;
 
+pub use logits::logits;
 pub use measure::{Measured, Workload};
 pub use process::{default_threads, prepare_process};
+pub use tokens::{ChatTokenizer, ChatTokens};
 
-use self::engine::{Engine, Finished, Job, Reply, ms};
+use self::engine::{Engine, EngineSettings, Finished, Job, Reply, ms};
 use self::prompt::Tokenizer;
+use self::weights::Weights;
 use super::ModelOptions;
 use super::chat::{ChatAnswer, ChatModel, ChatProgress, ChatRequest, LlmError};
 use super::decoding::gbnf;
 use super::decoding::template::{ChatTemplate, Rendered, prompt_text};
+use super::gguf::Header;
 use crate::jobs::Cancel;
 use crate::types::ModelRef;
 
@@ -39,16 +45,23 @@ const LEAST_ANSWER: u32 = 64;
 /// How often a waiting caller looks at its cancel flag.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A model in this process.
+/// A model in this process, or a second context of one with an adapter.
 pub struct LlamaModel {
     // Dropped first: its thread uses the weights.
     engine: Engine,
     tokenizer: Tokenizer,
-    template: ChatTemplate,
+    template: Arc<ChatTemplate>,
     weights: Arc<Weights>,
     /// Tokens a prompt and its answer may have together.
     context: u32,
     reference: ModelRef,
+    base: Arc<Base>,
+}
+
+/// What another context over the same weights is made from.
+struct Base {
+    header: Header,
+    settings: EngineSettings,
 }
 
 impl std::fmt::Debug for LlamaModel {
@@ -109,6 +122,10 @@ impl ChatModel for LlamaModel {
         true
     }
 
+    fn with_adapter(&self, adapter: &Path) -> Result<Arc<dyn ChatModel>, LlmError> {
+        Ok(Arc::new(load::adapted(self, adapter)?))
+    }
+
     fn chat(
         &self,
         request: &ChatRequest,
@@ -126,14 +143,14 @@ impl ChatModel for LlamaModel {
                 retryable: false,
             })?;
         }
-        let Rendered { pieces, spans } = self
-            .template
-            .render_chat(&request.messages)
-            .map_err(|error| LlmError::Backend {
-                backend: backend::NAME,
-                message: format!("the model's chat template refuses these messages: {error}"),
-                retryable: false,
-            })?;
+        let Rendered { pieces, spans } =
+            self.template
+                .render_chat(&request.messages)
+                .map_err(|error| LlmError::Backend {
+                    backend: backend::NAME,
+                    message: format!("the model's chat template refuses these messages: {error}"),
+                    retryable: false,
+                })?;
         // Long before tokenising a text of megabytes becomes slow, it is clear that it cannot fit.
         let least = self.tokenizer.least_tokens(&pieces);
         answer_room(least, self.context, request.sampling.max_tokens)?;

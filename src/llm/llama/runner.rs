@@ -13,12 +13,12 @@ use llama_cpp_2::DecodeError;
 use llama_cpp_2::context::LlamaContext;
 use llama_cpp_2::context::params::LlamaContextParams;
 use llama_cpp_2::llama_batch::LlamaBatch;
-use llama_cpp_2::model::LlamaModel as Weights;
 use llama_cpp_2::token::LlamaToken;
 
 use super::answer::Answer;
 use super::backend;
 use super::engine::{EngineSettings, Job, Reply, failed};
+use super::weights::{Adapter, Weights};
 use crate::llm::chat::LlmError;
 use crate::llm::decoding::slots::SlotTable;
 
@@ -44,8 +44,12 @@ pub(super) struct Runner<'m> {
 }
 
 impl<'m> Runner<'m> {
-    /// Makes the context.
-    pub(super) fn new(weights: &'m Weights, settings: EngineSettings) -> Result<Self, LlmError> {
+    /// Makes the context, with the adapter if there is one.
+    pub(super) fn new(
+        weights: &'m Weights,
+        adapter: Option<&Adapter>,
+        settings: EngineSettings,
+    ) -> Result<Self, LlmError> {
         let backend = backend::backend()?;
         let threads = i32::try_from(settings.threads.max(1)).unwrap_or(1);
         let batch = u32::try_from(BATCH).unwrap_or(u32::MAX);
@@ -64,13 +68,17 @@ impl<'m> Runner<'m> {
             // One pool of cells for all slots, so that a long prompt can use what short ones leave.
             .with_kv_unified(true)
             .with_no_perf(true);
-        let context = weights.new_context(backend, params).map_err(|_| {
+        let _turn = weights.turn();
+        let mut context = weights.new_context(backend, params).map_err(|_| {
             let cells = settings.cells;
             failed(
                 format!("a context of {cells} tokens could not be made; try a smaller one, or free some memory"),
                 false,
             )
         })?;
+        if let Some(adapter) = adapter {
+            adapter.set(&mut context).map_err(|cause| failed(cause, false))?;
+        }
         Ok(Self {
             table: SlotTable::new(
                 settings.slots as usize,
@@ -210,6 +218,9 @@ impl<'m> Runner<'m> {
         if tokens == 0 {
             return;
         }
+        let weights = self.weights;
+        let turn = weights.turn();
+        // Waiting for another context says nothing about the speed of this one.
         let began = Instant::now();
         let mut result = self.context.decode(&mut self.batch);
         if result == Err(DecodeError::NoKvCacheSlot) {
@@ -218,6 +229,7 @@ impl<'m> Runner<'m> {
             }
             result = self.context.decode(&mut self.batch);
         }
+        drop(turn);
         match result {
             Ok(()) => self.advance(began),
             Err(error) => self.fail_all(&error),

@@ -345,7 +345,11 @@ fn take_spans(spans: &[(u8, u32, u32)]) -> Vec<Span> {
         let role = *SPEAKERS.get(usize::from(*role))?;
         Some(Span { role, start, end })
     };
-    spans.iter().map(take).collect::<Option<Vec<Span>>>().unwrap_or_default()
+    spans
+        .iter()
+        .map(take)
+        .collect::<Option<Vec<Span>>>()
+        .unwrap_or_default()
 }
 
 impl<'a> OpRecord<'a> {

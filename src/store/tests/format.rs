@@ -175,7 +175,11 @@ fn every_kind() -> Vec<Body> {
 
 #[test]
 fn where_messages_stand_comes_back_and_records_without_it_are_read() {
-    let spans = [(ChatRole::System, 3, 9), (ChatRole::User, 12, 12), (ChatRole::Assistant, 20, 31)];
+    let spans = [
+        (ChatRole::System, 3, 9),
+        (ChatRole::User, 12, 12),
+        (ChatRole::Assistant, 20, 31),
+    ];
     let spans: Vec<Span> = spans
         .into_iter()
         .map(|(role, start, end)| Span { role, start, end })
@@ -196,7 +200,9 @@ fn where_messages_stand_comes_back_and_records_without_it_are_read() {
         assert_eq!(back.body, body);
         let senseless = String::from_utf8(text.lines).unwrap().replace("[2,8,11]", "[7,8,11]");
         let back = codec::decode_line(senseless.as_bytes(), &[], EpisodeNo(0), StepNo(0), &usual(), &meta()).unwrap();
-        let Body::TurnFinished { turn } = back.body else { panic!() };
+        let Body::TurnFinished { turn } = back.body else {
+            panic!()
+        };
         assert!(turn.spans.is_empty() && turn.messages().is_none());
     }
 }

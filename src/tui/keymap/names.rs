@@ -115,6 +115,7 @@ impl Action {
             Self::Walk(Side::South) => "walk-south",
             Self::EditMemory => "edit-memory",
             Self::Tell => "tell",
+            Self::Specialist => "specialist",
             Self::Search => "search",
             Self::Insight => "metrics",
             Self::HitBy(by) => way(by, "match-back", "match-on"),

@@ -166,6 +166,7 @@ pub(crate) static TABLE: &[Binding] = &[
     key(P::Watch, &["="], A::NormalSpeed, "normal speed", "Normal speed", 0),
     key_if(State::can_follow, P::Watch, &["f"], A::Follow, "follow", "Follow the live end, or stay here", 6),
     key_if(State::plays_live, P::Watch, &["t"], A::TakeOver, "take over", "Play in the agent's place, edit its memory, tell it something; all of it is recorded", 6),
+    key_if(State::plays_live, P::Watch, &["S"], A::Specialist, "specialist", "Exchange the memory specialist: an adapter of the workspace, a file, a model, or none", 0),
     key_if(State::replays, P::Watch, &["t"], A::TakeOver, "take over", "Play in the agent's place: at the live end of a run that is being played", 0),
     // watch: panes
     key(P::Watch, &["Tab"], A::FocusNext, "pane", "The next pane", 7),

@@ -166,8 +166,12 @@ fn below(state: &State, form: &Form, wide: usize) -> Vec<Line<'static>> {
         "the model is not here yet: it is fetched first (92 MB)".to_owned()
     } else {
         let of = |what: What| form.fields.trimmed(what).to_owned();
+        let specialist = match crate::agent::wanted(Some(form.fields.text(What::Specialist))) {
+            Some(specialist) => format!(" --specialist {specialist}"),
+            None => String::new(),
+        };
         format!(
-            "automem watch --env {} --scaffold {} --model {} --seeds {} --max-steps {} --workers {}",
+            "automem watch --env {} --scaffold {} --model {}{specialist} --seeds {} --max-steps {} --workers {}",
             of(What::World),
             of(What::Scaffold),
             of(What::Model),

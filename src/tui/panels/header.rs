@@ -11,6 +11,7 @@ use crate::tui::state::State;
 use crate::tui::theme::{Slot, Theme};
 use crate::tui::watch::Watch;
 use crate::tui::widgets::text;
+use crate::types::Role;
 
 /// Columns from which on there is room for more than the step.
 const WIDE: u16 = 120;
@@ -87,9 +88,9 @@ fn open_run(watch: &Watch, area: Rect, buf: &mut Buffer, theme: &Theme) {
         String::new()
     };
     let model = if meta.model.is_llm {
-        meta.model.name.clone()
+        players(watch)
     } else {
-        format!("{} (no LLM)", meta.model.name)
+        format!("{} (no LLM)", players(watch))
     };
     let parts = [format!("{}{seed}", meta.world.name), meta.scaffold.name.clone(), model];
     let mut line = text::clean(&parts[0]).into_owned();
@@ -116,6 +117,23 @@ fn open_run(watch: &Watch, area: Rect, buf: &mut Buffer, theme: &Theme) {
         ..area
     };
     text::put_line(buf, place, 0, &Line::styled(line, theme.style(Slot::Title)));
+}
+
+/// Who plays at the cursor: the specialist may have been exchanged.
+fn players(watch: &Watch) -> String {
+    let meta = &watch.meta;
+    let before = watch.cursor.previous().unwrap_or(watch.cursor);
+    let said = [watch.cursor, before]
+        .into_iter()
+        .filter_map(|step| watch.record(step))
+        .find(|record| record.turns().next().is_some());
+    let Some(record) = said else {
+        return meta.players();
+    };
+    match record.turns().find(|turn| turn.role == Role::Specialist) {
+        Some(turn) => format!("{} + {}", meta.model.name, turn.model),
+        None => meta.model.name.clone(),
+    }
 }
 
 /// Live, paused, replay; the step; the score.

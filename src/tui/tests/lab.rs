@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::gate::report;
-use crate::review::{Pair, Score, State as Stage};
+use crate::review::{Pair, Score, State as Standing};
 use crate::scaffold::{Lineage, Node, RunScore, Source};
 use crate::tui::data::LabNews;
 use crate::tui::effects::{Ask, LabAsk};
@@ -53,7 +53,7 @@ fn pairs(parent: &[f64], revision: &[f64]) -> Vec<Pair> {
     .collect()
 }
 
-fn suggested(id: &str, title: &str, stage: Stage, revision: &[f64]) -> Suggested {
+fn suggested(id: &str, title: &str, stage: Standing, revision: &[f64]) -> Suggested {
     let gate = (!revision.is_empty()).then(|| {
         let pairs = pairs(&[0.31, 0.36, 0.27, 0.40], revision);
         report(pairs, "/runs/parent.db".into(), format!("/runs/{id}.db"), true)
@@ -66,7 +66,7 @@ fn suggested(id: &str, title: &str, stage: Stage, revision: &[f64]) -> Suggested
         parent: Digest::of("crafter-v0 0.1.0"),
         result: None,
         stage,
-        waits: stage == Stage::Pending,
+        waits: stage == Standing::Pending,
         why: String::new(),
         gate,
     }
@@ -79,7 +79,7 @@ fn data() -> LabData {
     let mut promoted = suggested(
         "p1",
         "One line a place in map_notes.txt",
-        Stage::Promoted,
+        Standing::Promoted,
         &[0.41, 0.45, 0.36, 0.50],
     );
     promoted.result = Some(auto.digest);
@@ -91,8 +91,13 @@ fn data() -> LabData {
             broken: Vec::new(),
         },
         proposals: vec![
-            suggested("p3", "Prune the survival log", Stage::Pending, &[]),
-            suggested("p2", "Write less in LOG", Stage::Discarded, &[0.31, 0.30, 0.27, 0.41]),
+            suggested("p3", "Prune the survival log", Standing::Pending, &[]),
+            suggested(
+                "p2",
+                "Write less in LOG",
+                Standing::Discarded,
+                &[0.31, 0.30, 0.27, 0.41],
+            ),
             promoted,
         ],
         ledger: vec![GateRow {

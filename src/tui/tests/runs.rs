@@ -11,6 +11,7 @@ fn list() -> State {
     let mut state = testing::listing((160, 48), testing::entries());
     state.runs.here = Here {
         models: vec!["big".into()],
+        adapters: vec!["notes-1".into()],
         worlds: vec!["crafter".into()],
         scaffolds: vec![
             ("crafter-tiny".into(), "crafter".into()),
@@ -70,6 +71,7 @@ fn the_dialog_starts_what_is_written_and_keeps_errors() {
     press(&mut state, "n Down Down");
     press(&mut state, "C-u");
     write(&mut state, "openai:some");
+    press(&mut state, "Down Right");
     press(&mut state, "Down C-u");
     write(&mut state, "1..x");
     let effects = press(&mut state, "Enter");
@@ -84,6 +86,7 @@ fn the_dialog_starts_what_is_written_and_keeps_errors() {
         world: "crafter".into(),
         scaffold: "crafter-v0".into(),
         model: "openai:some".into(),
+        specialist: Some("notes-1".into()),
         seeds: "1..4".into(),
         max_steps: 400,
         workers: 3,
@@ -134,6 +137,7 @@ fn the_last_choice_is_offered_again() {
         world: "crafter".into(),
         scaffold: "crafter-tiny".into(),
         model: "big".into(),
+        specialist: None,
         seeds: "7,9".into(),
         max_steps: 77,
         workers: 2,

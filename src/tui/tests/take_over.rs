@@ -285,3 +285,44 @@ fn the_script_of_a_scaffold_shows_what_it_changed() {
         "{screen}"
     );
 }
+
+#[test]
+fn a_specialist_is_chosen_from_the_list_by_name_or_from_the_palette() {
+    let mut state = live((160, 48));
+    state.runs.here.adapters = vec!["notes-1".into(), "notes-2".into()];
+    let effects = press(&mut state, "S");
+    assert!(effects.contains(&Effect::ListRuns), "{effects:?}");
+    let screen = text(&state);
+    assert!(screen.contains("notes-2: an adapter of the workspace"), "{screen}");
+    let asks = |name: Option<&str>| Effect::Exchange(LiveId(0), name.map(str::to_owned));
+    assert_eq!(press(&mut state, "Down Enter"), [asks(Some("notes-1"))]);
+    press(&mut state, "S");
+    write(&mut state, "openai:big");
+    assert!(text(&state).contains("Take openai:big as the memory specialist"));
+    assert_eq!(press(&mut state, "Enter"), [asks(Some("openai:big"))]);
+    for (typed, wanted) in [
+        ("specialist notes-2", Some("notes-2")),
+        ("specialist none", None),
+        ("specialist a/b.gguf", Some("a/b.gguf")),
+    ] {
+        press(&mut state, ":");
+        write(&mut state, typed);
+        assert_eq!(press(&mut state, "Enter"), [asks(wanted)], "{typed}");
+    }
+    // What is loaded meanwhile shows, and what came of it.
+    let what = "loading notes-2".to_owned();
+    let (done, total) = (0, 0);
+    update(&mut state, Event::Data(Data::Progress { what, done, total }));
+    assert!(text(&state).contains("loading notes-2"));
+    update(
+        &mut state,
+        Event::Data(Data::Exchanged("notes-2 is the memory specialist".into())),
+    );
+    assert!(state.job.is_none() && said(&state).starts_with("notes-2 is"));
+    // A run that nobody plays has nothing to exchange.
+    let mut replay = testing::watching((160, 48), 6, 3);
+    assert!(press(&mut replay, "S").is_empty());
+    press(&mut replay, ":");
+    write(&mut replay, "specialist notes-2");
+    assert!(press(&mut replay, "Enter").is_empty());
+}

@@ -14,6 +14,7 @@ mod review;
 mod runs;
 mod search;
 mod settle;
+mod specialist;
 mod take_over;
 mod watch;
 
@@ -126,6 +127,7 @@ fn everywhere(state: &mut State, action: Action) -> Option<Vec<Effect>> {
             push(state, Overlay::Help(picker));
             none
         }
+        Action::Specialist => Some(specialist::open(state)),
         Action::Palette => {
             let picker = Picker::of_commands(&state.places(), state);
             push(state, Overlay::Palette(picker));

@@ -82,6 +82,9 @@ pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
             if let Some(Overlay::Form(form)) = state.overlays.last_mut() {
                 form.know(&here);
             }
+            if let Some(Overlay::Specialists(picker)) = state.overlays.last_mut() {
+                picker.know_adapters(&here.adapters);
+            }
             state.runs.here = here;
             state.runs.take(entries);
             mark_lives(state);
@@ -216,6 +219,10 @@ pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
             use_theme(state, *theme);
         }
         Data::Lab(news) => return lab::news(state, news),
+        Data::Exchanged(text) => {
+            state.job = None;
+            state.say(Mood::Good, text);
+        }
         Data::Note(text) => state.say(Mood::Good, text),
         Data::Failed(text) => {
             state.runs.looking = false;

@@ -1,7 +1,8 @@
 //! Actions on what lies over the screen.
 
 use super::{
-    act as act_below, curate, filter, insight, lab, load_theme, push, quit_now, review, runs, search, take_over, watch,
+    act as act_below, curate, filter, insight, lab, load_theme, push, quit_now, review, runs, search, specialist,
+    take_over, watch,
 };
 use crate::review::Reason;
 use crate::tui::data::{ControlRequest, Effect};
@@ -23,6 +24,7 @@ pub(super) fn write(state: &mut State, c: char) -> Vec<Effect> {
             | Overlay::Palette(picker)
             | Overlay::Steps(_, picker)
             | Overlay::Files(picker)
+            | Overlay::Specialists(picker)
             | Overlay::Reasons(picker),
         ) => {
             picker.filter.push(c);
@@ -64,6 +66,7 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
         | Overlay::Palette(picker)
         | Overlay::Steps(_, picker)
         | Overlay::Files(picker)
+        | Overlay::Specialists(picker)
         | Overlay::Reasons(picker) => {
             let own = (top_is_reasons && picker.matches().is_empty()).then(|| picker.filter.trim().to_owned());
             match (action, own) {
@@ -243,6 +246,7 @@ fn run(state: &mut State, picker: &Picker) -> Vec<Effect> {
     match &entry.command {
         Command::Act(action) => act_below(state, *action),
         Command::Edit(path) => take_over::edit(state, path),
+        Command::Exchange(name) => specialist::exchange(state, name),
         Command::GoTo(step) => go_to(state, *step),
         Command::Reject(reason) => {
             review::because(state, *reason);

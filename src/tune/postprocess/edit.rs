@@ -49,7 +49,11 @@ impl<'a> Editing<'a> {
             at += piece.len();
             if from < to {
                 self.gone.push((from..to, why));
-                kept.extend([piece.start..from, to..piece.end].into_iter().filter(|part| !part.is_empty()));
+                kept.extend(
+                    [piece.start..from, to..piece.end]
+                        .into_iter()
+                        .filter(|part| !part.is_empty()),
+                );
             } else {
                 kept.push(piece);
             }

@@ -38,10 +38,7 @@ fn around_tags(text: &str, vocabulary: &[OpSyntax]) -> Vec<Range<usize>> {
     for pair in marks.chunks_exact(2) {
         let [open, close] = pair else { continue };
         let open = opening(text, open.clone());
-        if tags
-            .iter()
-            .any(|tag| tag.start >= open.end && tag.end <= close.start)
-        {
+        if tags.iter().any(|tag| tag.start >= open.end && tag.end <= close.start) {
             let mut close = closing(text, close.clone());
             close.start = close.start.max(open.end);
             cuts.extend([open, close]);

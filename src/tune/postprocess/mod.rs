@@ -213,10 +213,7 @@ pub fn clean(phase: Phase, messages: &[Message]) -> Result<Cleaned, Dropped> {
         return Err(Dropped::Invalid);
     }
     let vocabulary = vocabulary(messages);
-    let mut texts: Vec<Editing<'_>> = messages
-        .iter()
-        .map(|message| Editing::new(&message.content))
-        .collect();
+    let mut texts: Vec<Editing<'_>> = messages.iter().map(|message| Editing::new(&message.content)).collect();
     // A cut can bring about what another rule is about; every round cuts something, so this ends.
     loop {
         let mut cut = false;

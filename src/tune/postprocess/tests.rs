@@ -109,7 +109,11 @@ fn every_case_of_the_table() {
     assert!(CASES.len() >= 40);
     for (name, phase, target, expected) in CASES {
         let got = clean(*phase, &chat(target)).map(last);
-        assert_eq!(got.as_deref(), expected.as_ref().map(|text| *text).map_err(|why| why), "{name}");
+        assert_eq!(
+            got.as_deref(),
+            expected.as_ref().map(|text| *text).map_err(|why| why),
+            "{name}"
+        );
     }
 }
 
@@ -119,12 +123,19 @@ fn fences_are_unwrapped_in_all_answers_and_other_messages_are_left_alone() {
     messages.splice(
         2..2,
         [
-            Message::new(ChatRole::Assistant, "```\n<|READ|>a<|END|>\n```\nAnd <|ACTION|>Noop<|END|> follows."),
+            Message::new(
+                ChatRole::Assistant,
+                "```\n<|READ|>a<|END|>\n```\nAnd <|ACTION|>Noop<|END|> follows.",
+            ),
             Message::new(ChatRole::User, "```\n<|READ|>x<|END|>\n```"),
         ],
     );
     let cleaned = clean(PLAN, &messages).unwrap();
-    let said: Vec<&str> = cleaned.conversation.iter().map(|message| message.content.as_str()).collect();
+    let said: Vec<&str> = cleaned
+        .conversation
+        .iter()
+        .map(|message| message.content.as_str())
+        .collect();
     assert_eq!(
         said,
         [

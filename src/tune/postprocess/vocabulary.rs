@@ -24,7 +24,8 @@ pub fn vocabulary(messages: &[Message]) -> Vec<OpSyntax> {
             }
             let tag = message.content.get(problem.span.clone()).unwrap_or_default();
             let name: String = tag.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
-            let whole = tag.starts_with("<|") && tag.ends_with("|>") && name.bytes().all(|byte| !byte.is_ascii_lowercase());
+            let whole =
+                tag.starts_with("<|") && tag.ends_with("|>") && name.bytes().all(|byte| !byte.is_ascii_lowercase());
             if whole && known.iter().all(|op| !op.answers_to(&name)) {
                 known.extend(added(name));
             }

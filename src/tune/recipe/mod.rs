@@ -92,6 +92,15 @@ pub enum DataSource {
     Reuse(String),
 }
 
+/// By what a recipe selects, in words: the brief, or the rules as TOML.
+pub fn criteria(recipe: &Recipe) -> String {
+    let rules = toml::to_string(&recipe.data.rules).unwrap_or_default();
+    match recipe.data.brief.trim() {
+        "" => rules,
+        brief => format!("{brief}\n\n{rules}"),
+    }
+}
+
 fn minimum() -> u32 {
     300
 }

@@ -48,6 +48,12 @@ impl Selector {
         }
     }
 
+    /// Whether the word of a recipe names somebody.
+    pub fn knows(word: &str) -> bool {
+        let metas = ["anthropic:", "openai:", "recorded:"];
+        word == "rules" || metas.iter().any(|prefix| word.len() > prefix.len() && word.starts_with(prefix))
+    }
+
     /// What is said of each candidate, in their order. A meta-LLM's answers are kept in `folder` under `name`, so that
     /// what was answered is not asked again.
     ///

@@ -112,7 +112,10 @@ impl Rules {
         share("position", self.position.0, 1.0)?;
         share("position", self.position.1, 1.0)?;
         if self.phases.is_empty() {
-            return Err(TuneError::data("`phases` names none", "write [\"LOG\"], [\"PLAN\"] or both"));
+            return Err(TuneError::data(
+                "`phases` names none",
+                "write [\"LOG\"], [\"PLAN\"] or both",
+            ));
         }
         Ok(())
     }
@@ -145,11 +148,17 @@ impl Rules {
             return Some(format!("{count} said what stood there already"));
         }
         if evidence.empty_retrievals > self.max_empty {
-            return Some(format!("{} found nothing", counted(evidence.empty_retrievals, "look-up")));
+            return Some(format!(
+                "{} found nothing",
+                counted(evidence.empty_retrievals, "look-up")
+            ));
         }
         if evidence.bytes_written > 0 && evidence.later_reads < self.min_later_reads {
             let count = counted(evidence.later_reads, "time");
-            return Some(format!("what it wrote was read again {count}, fewer than {}", self.min_later_reads));
+            return Some(format!(
+                "what it wrote was read again {count}, fewer than {}",
+                self.min_later_reads
+            ));
         }
         if let Some(least) = self.min_advantage.filter(|least| evidence.advantage < *least) {
             return Some(format!("its advantage {:+.3} is below {least:+.3}", evidence.advantage));
@@ -249,7 +258,8 @@ pub fn select(harvest: &Harvest, rules: &Rules, gate_seeds: &[u64]) -> Vec<Choic
         let candidate = &candidates[at];
         let episode = (candidate.run, candidate.episode);
         let op = candidate.evidence.ops.first().map_or("none", |op| op);
-        let full = |most: Option<u32>, of: &str| Some(format!("{} better ones {of} are taken", most.unwrap_or_default()));
+        let full =
+            |most: Option<u32>, of: &str| Some(format!("{} better ones {of} are taken", most.unwrap_or_default()));
         let twin = group.and_then(|group| taken_groups.get(&group));
         let against = match twin {
             Some(twin) => Some(format!("nearly the same answer as {}", candidates[*twin].id)),
@@ -419,7 +429,10 @@ mod tests {
     #[test]
     fn rules_are_read_from_a_recipe_or_alone_and_senseless_ones_are_refused() {
         let alone = Rules::read("min_later_reads = 2\nphases = [\"LOG\"]\n").unwrap();
-        assert_eq!((alone.min_later_reads, alone.phases.as_slice()), (2, [Phase::Log].as_slice()));
+        assert_eq!(
+            (alone.min_later_reads, alone.phases.as_slice()),
+            (2, [Phase::Log].as_slice())
+        );
         let recipe = "version = 1\nenv = \"crafter\"\n[data]\nsource = \"regenerate\"\n[data.rules]\nat_most = 7\n";
         assert_eq!(Rules::read(recipe).unwrap().at_most, Some(7));
         assert_eq!(Rules::read(&alone.write()).unwrap(), alone);

@@ -1,4 +1,4 @@
-//! A command that is given a text and a folder: started as a group of its own, listened to, ended in time.
+//! A program of somebody else's: started as a group of its own, listened to, ended in time with all it started.
 //!
 //! Owns the process and its pipes. Must not know what it is for.
 
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
-use crate::jobs::Cancel;
+use super::Cancel;
 
 /// Bytes of a line of output; a longer one comes in pieces.
 const LINE_BYTES: u64 = 8 << 10;
@@ -24,7 +24,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ended {
+pub enum Ended {
     /// By itself, with this code; `None` when a signal ended it.
     Code(Option<i32>),
     /// It took too long.
@@ -33,22 +33,35 @@ pub(super) enum Ended {
     Cancelled,
 }
 
+/// What is heard of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard<'a> {
+    /// A line of its output, or of its errors.
+    Line {
+        /// What it says, without its end.
+        text: &'a str,
+        /// It is on standard error.
+        is_error: bool,
+    },
+    /// Nothing for a moment.
+    Nothing,
+}
+
 /// A line of output, and whether it is an error's.
 type Line = (String, bool);
 
-/// Runs a command line in a folder with a text on its standard input; every line of output is shown.
+/// Runs a command with a text on its standard input; every line of output is shown. `limit` is the time it may take.
 ///
 /// # Errors
 /// When it could not be started.
-pub(super) fn run(
-    command: &str,
-    folder: &Path,
+pub fn run(
+    command: Command,
     input: String,
-    limit: Duration,
+    limit: Option<Duration>,
     cancel: &Cancel,
-    line: &mut dyn FnMut(&str, bool),
+    hear: &mut dyn FnMut(Heard<'_>),
 ) -> std::io::Result<Ended> {
-    let mut child = start(command, folder)?;
+    let mut child = start(command)?;
     let (sender, lines) = bounded::<Line>(WAITING);
     if let Some(mut stdin) = child.stdin.take() {
         std::thread::Builder::new()
@@ -65,12 +78,12 @@ pub(super) fn run(
         listen(stderr, true, sender.clone())?;
     }
     drop(sender);
-    let ended = wait(&mut child, &lines, limit, cancel, line);
+    let ended = wait(&mut child, &lines, limit, cancel, hear);
     // Whatever it left running goes with it, so that nobody writes into the folder any more.
     end(&mut child);
     let until = Instant::now() + LAST_WORDS;
     while let Ok((text, is_error)) = lines.recv_deadline(until) {
-        line(&text, is_error);
+        hear(Heard::Line { text: &text, is_error });
     }
     ended
 }
@@ -78,24 +91,24 @@ pub(super) fn run(
 fn wait(
     child: &mut Child,
     lines: &Receiver<Line>,
-    limit: Duration,
+    limit: Option<Duration>,
     cancel: &Cancel,
-    line: &mut dyn FnMut(&str, bool),
+    hear: &mut dyn FnMut(Heard<'_>),
 ) -> std::io::Result<Ended> {
-    let until = Instant::now() + limit;
+    let until = limit.map(|limit| Instant::now() + limit);
     loop {
         if cancel.is_cancelled() {
             return Ok(Ended::Cancelled);
         }
-        if Instant::now() > until {
+        if until.is_some_and(|until| Instant::now() > until) {
             return Ok(Ended::TimedOut);
         }
         match lines.recv_timeout(LOOK) {
             Ok((text, is_error)) => {
-                line(&text, is_error);
+                hear(Heard::Line { text: &text, is_error });
                 continue;
             }
-            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Timeout) => hear(Heard::Nothing),
             // Both pipes are closed; the process ends soon, or it is told to.
             Err(RecvTimeoutError::Disconnected) => std::thread::sleep(LOOK),
         }
@@ -129,30 +142,22 @@ fn listen(from: impl Read + Send + 'static, is_error: bool, to: Sender<Line>) ->
         .map(|_| ())
 }
 
-fn start(command: &str, folder: &Path) -> std::io::Result<Child> {
-    let mut shell = shell(command);
+fn start(mut command: Command) -> std::io::Result<Child> {
     #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut shell, 0);
-    shell
-        .current_dir(folder)
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
 }
 
-#[cfg(unix)]
-fn shell(command: &str) -> Command {
-    let mut shell = Command::new("sh");
-    shell.arg("-c").arg(command);
-    shell
-}
-
-#[cfg(not(unix))]
-fn shell(command: &str) -> Command {
-    let mut shell = Command::new("cmd");
-    shell.arg("/C").arg(command);
-    shell
+/// A command line for the system's shell, in a folder.
+pub fn shell(line: &str, folder: &Path) -> Command {
+    let (shell, option) = if cfg!(unix) { ("sh", "-c") } else { ("cmd", "/C") };
+    let mut command = Command::new(shell);
+    command.arg(option).arg(line).current_dir(folder);
+    command
 }
 
 /// Ends what is left of the group: asked first, then made to.
@@ -195,9 +200,17 @@ mod tests {
         let mut lines = Vec::new();
         let began = Instant::now();
         let input = "the brief\n".repeat(20_000);
-        let ended = run(command, folder.path(), input, limit, cancel, &mut |line, is_error| {
-            lines.push(format!("{}{line}", if is_error { "!" } else { "" }));
-        });
+        let ended = run(
+            shell(command, folder.path()),
+            input,
+            Some(limit),
+            cancel,
+            &mut |heard| {
+                if let Heard::Line { text, is_error } = heard {
+                    lines.push(format!("{}{text}", if is_error { "!" } else { "" }));
+                }
+            },
+        );
         (ended.unwrap(), lines, began.elapsed())
     }
 
