@@ -91,7 +91,7 @@ impl Blame {
     }
 
     /// Where the lines come from that the last event showed and its step had not been shown before.
-    pub(super) fn shown(&self) -> &[Origin] {
+    pub fn shown(&self) -> &[Origin] {
         &self.shown
     }
 

@@ -86,6 +86,10 @@ pub(super) fn list_episodes(runs: &mut Runs<'_>, args: &Args<'_>) -> Told {
     Ok(out)
 }
 
+/// Shows steps; see the table of tools.
+///
+/// # Errors
+/// See [`Fault`].
 pub fn read_steps(runs: &mut Runs<'_>, args: &Args<'_>) -> Told {
     let run = runs.run(args.number("run")?)?;
     let episode = EpisodeNo(args.number("episode")?.unwrap_or(0));
@@ -317,6 +321,9 @@ fn step_or_last(run: &Run, episode: EpisodeNo, args: &Args<'_>) -> Result<StepNo
 }
 
 /// A part of a long text, by pages from 0.
+///
+/// # Errors
+/// When there is no such page.
 pub fn page(text: &str, args: &Args<'_>) -> Told {
     let page = args.number("page")?.unwrap_or(0) as usize;
     let pages = text.len().div_ceil(PAGE_BYTES).max(1);

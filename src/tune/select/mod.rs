@@ -3,6 +3,7 @@
 //! Owns the choice and its reasons. Nothing is trained on without a decision in [`crate::review`].
 
 mod alike;
+pub mod meta;
 pub mod rules;
 
 use std::path::Path;
@@ -12,8 +13,10 @@ use super::candidate::Harvest;
 use super::recipe::DataPart;
 use crate::jobs::Cancel;
 use crate::config::{Settings, Workspace};
-use crate::llm::{ModelOptions, Prices};
+use crate::llm::{self, ModelOptions, Prices};
+use crate::meta::MetaOptions;
 
+use self::meta::MetaSelector;
 pub use alike::{SIMILARITY, Sketch, alike};
 
 /// Selects by the word of a recipe or of a command line.
@@ -88,11 +91,21 @@ impl Selector {
     ) -> Result<Vec<Choice>, TuneError> {
         rules.check()?;
         let choices = rules::select(harvest, rules, &self.gate_seeds);
-        let _ = (brief, folder, name, cancel, says);
-        match who {
-            "rules" => Ok(choices),
-            other => Err(TuneError::data(format!("nobody selects who is called `{other}`"), "give `rules`")),
+        if who == "rules" {
+            return Ok(choices);
         }
+        let model = llm::open_tools(who, &self.options).map_err(|error| {
+            TuneError::data(
+                format!("who selects is `rules` or a meta-LLM: {error}"),
+                "name another one with --select, or as `selector` of the recipe",
+            )
+        })?;
+        let options = MetaOptions {
+            max_tokens: self.max_tokens,
+            prices: self.prices,
+            records: Some(folder.to_owned()),
+        };
+        MetaSelector::new(model, options, self.token_budget).select(harvest, choices, brief, (folder, name), cancel, says)
     }
 }
 
