@@ -120,6 +120,29 @@ pub(crate) struct GateRow {
     pub(crate) dollars: Option<f64>,
 }
 
+/// A memory specialist that was played against what it is to beat, as the ledger tells it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Specialist {
+    /// Its adapter.
+    pub(crate) name: String,
+    /// Digest of the adapter.
+    pub(crate) digest: Digest,
+    /// Its recipe.
+    pub(crate) proposal: ProposalId,
+    /// Which tuning it is from, and which iteration of that.
+    pub(crate) tuning: (String, u32),
+    /// Its mean progression with the standard error.
+    pub(crate) mean: (f64, f64),
+    /// What it was played against, and the mean of that.
+    pub(crate) against: (String, f64),
+    /// Seeds.
+    pub(crate) seeds: usize,
+    /// By the paper's rule.
+    pub(crate) outcome: Outcome,
+    /// Its run.
+    pub(crate) run: PathBuf,
+}
+
 /// An optimization as Lab shows it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Optimized {
@@ -166,6 +189,8 @@ pub(crate) struct LabData {
     pub(crate) proposals: Vec<Suggested>,
     /// The ledger, oldest first.
     pub(crate) ledger: Vec<GateRow>,
+    /// Specialists, oldest first.
+    pub(crate) specialists: Vec<Specialist>,
     /// Optimizations, newest first.
     pub(crate) optimizations: Vec<Optimized>,
     /// Episodes of the runs of gates by seed.
@@ -223,6 +248,8 @@ pub(crate) enum LineageRow {
     Proposal(usize, usize),
     /// A run of a version: their indexes.
     Run(usize, usize),
+    /// A memory specialist: its index.
+    Specialist(usize),
 }
 
 /// A row of the gates.
@@ -327,7 +354,7 @@ impl LabScreen {
     }
 
     /// Rows of the lineage: versions as a tree, below each its runs if they are unfolded, and the proposals that
-    /// were made from it and became no version.
+    /// were made from it and became no version; then specialists.
     pub(crate) fn lineage_rows(&self) -> Vec<LineageRow> {
         let nodes = &self.data.lineage.nodes;
         let mut rows = Vec::new();
@@ -345,6 +372,7 @@ impl LabScreen {
                 }
             }
         }
+        rows.extend((0..self.data.specialists.len()).map(LineageRow::Specialist));
         rows
     }
 
@@ -362,6 +390,7 @@ impl LabScreen {
                 let parent = self.data.proposals.get(at)?.parent;
                 nodes.iter().find(|node| node.digest == parent)
             }
+            LineageRow::Specialist(_) => None,
         }
     }
 

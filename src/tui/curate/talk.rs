@@ -159,7 +159,11 @@ impl Talk {
             match why {
                 Some(why) => {
                     sheet.piece(&format!("[cut, {why}: "), theme.bold(Slot::Removed));
-                    sheet.piece(piece, gone);
+                    // Nobody sees that blanks are struck.
+                    match piece.trim().is_empty() {
+                        true => sheet.piece("blanks", gone),
+                        false => sheet.piece(piece, gone),
+                    }
                     sheet.piece("]", theme.bold(Slot::Removed));
                 }
                 None => {

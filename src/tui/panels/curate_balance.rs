@@ -56,7 +56,7 @@ pub(crate) fn lines(open: &OpenSelection, columns: usize, state: &State) -> Vec<
     lines.push(row("episodes", &|side| number(side.episodes)));
     lines.push(row("  largest share", &|side| share(side.most, side.count)));
     for (name, at) in &balance.ops {
-        lines.push(row(&format!("op {name}"), &|side| {
+        lines.push(row(&format!("first op {name}"), &|side| {
             number(side.ops.get(*at).copied().unwrap_or(0))
         }));
     }

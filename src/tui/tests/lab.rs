@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::gate::report;
-use crate::review::{Pair, Score, State as Standing};
+use crate::review::{Outcome, Pair, Score, State as Standing};
 use crate::scaffold::{Lineage, Node, RunScore, Source};
 use crate::tui::data::LabNews;
 use crate::tui::effects::{Ask, LabAsk};
-use crate::tui::lab::{GateRow, LabData, LabPane, Optimized, Suggested};
+use crate::tui::lab::{GateRow, LabData, LabPane, Optimized, Specialist, Suggested};
 use crate::tui::trainings::{self, Training};
 use crate::tune::recipe::{Schedule, Targets, TrainConfig};
 use crate::tune::train::{TrainJob, TrainNews};
@@ -109,6 +109,17 @@ fn data() -> LabData {
             reviser_tokens: 81_200,
             dollars: Some(0.41),
         }],
+        specialists: vec![Specialist {
+            name: "crafter-v0-memory-i1".into(),
+            digest: Digest::of("adapter"),
+            proposal: "p9".into(),
+            tuning: ("crafter-v0-memory-1".into(), 1),
+            mean: (0.44, 0.03),
+            against: ("no specialist".into(), 0.41),
+            seeds: 4,
+            outcome: Outcome::Better,
+            run: "/runs/specialist.db".into(),
+        }],
         optimizations: vec![
             Optimized {
                 name: "crafter-v0-2".into(),
@@ -172,6 +183,7 @@ fn fresh() -> LabData {
     data.proposals.clear();
     data.ledger.clear();
     data.optimizations.clear();
+    data.specialists.clear();
     data.lineage.nodes.retain(|node| node.line != "crafter-v0-auto");
     data.lineage.nodes.iter_mut().for_each(|node| node.runs.clear());
     data
@@ -334,6 +346,8 @@ fn numbers_lead_to_their_runs() {
     press(&mut state, "h");
     assert_eq!(state.lab.scroll(LabPane::Lineage).selected, 0);
     press(&mut state, "G");
+    assert_eq!(opened(press(&mut state, "Enter")).0, "/runs/specialist.db");
+    press(&mut state, "k");
     assert!(press(&mut state, "Enter").is_empty());
     assert!(text(&state).contains("no run was played with exactly these files"));
     press(&mut state, "Tab G");

@@ -123,6 +123,10 @@ fn open(state: &mut State, parent: bool) -> Vec<Effect> {
                     Vec::new()
                 }
             },
+            Some(LineageRow::Specialist(at)) => {
+                let path = lab.data.specialists[at].run.clone();
+                open_run(state, path, EpisodeNo(0))
+            }
             Some(LineageRow::Proposal(at, _)) => {
                 let id = lab.data.proposals[at].id.clone();
                 open_proposal(state, id)
