@@ -415,45 +415,84 @@ fn a_meta_llm_judges_in_batches_and_a_broken_off_selection_goes_on() {
     let story = home.join("story.jsonl");
     let meta = format!("recorded:{}", story.display());
     let call = |name: &str, arguments: Value| json!({"id": format!("{name}-{arguments}"), "name": name, "arguments": arguments});
-    let judge = |id: &str, accept: bool| call("judge", json!({"id": id, "accept": accept, "reason": format!("about {id}")}));
+    let judge = |id: &str, accept: bool| {
+        call(
+            "judge",
+            json!({"id": id, "accept": accept, "reason": format!("about {id}")}),
+        )
+    };
     let tell = |answers: &[Vec<Value>]| {
         let line = |calls: &Vec<Value>| {
-            format!("{}\n", json!({"calls": calls, "usage": {"prompt": 100, "cached": 0, "completion": 10}}))
+            format!(
+                "{}\n",
+                json!({"calls": calls, "usage": {"prompt": 100, "cached": 0, "completion": 10}})
+            )
         };
         std::fs::write(&story, answers.iter().map(line).collect::<String>()).unwrap();
     };
-    let mut first: Vec<Value> = ids[..11].iter().enumerate().map(|(n, id)| judge(id, n % 2 == 0)).collect();
+    let mut first: Vec<Value> = ids[..11]
+        .iter()
+        .enumerate()
+        .map(|(n, id)| judge(id, n % 2 == 0))
+        .collect();
     first.push(call("show_step", json!({"from": asked[0]["step"], "detail": "short"})));
     first.push(call("later_reads", json!({"id": ids[0]})));
     first.push(call("show_conversation", json!({"id": ids[0]})));
     first.push(judge("nobody", true));
-    first.push(call("judge", json!({"id": ids[11], "accept": "perhaps", "reason": "hm"})));
+    first.push(call(
+        "judge",
+        json!({"id": ids[11], "accept": "perhaps", "reason": "hm"}),
+    ));
     tell(&[first, vec![call("finish", json!({}))], vec![call("finish", json!({}))]]);
     let args = [&["curate", text(&run), "--select", meta.as_str()], few.as_slice()].concat();
     // The recording ends after the first batch, as if the program had been killed.
     let broken = run_fails(home, &args, 1);
-    assert!(broken.contains("all were given") && broken.contains("kept in"), "{broken}");
+    assert!(
+        broken.contains("all were given") && broken.contains("kept in"),
+        "{broken}"
+    );
     let kept = home.join("workspace/meta");
     let lines = |start: &str, from: &str| -> Vec<Value> {
         let files = std::fs::read_dir(&kept).unwrap().map(|file| file.unwrap().path());
-        let mut files: Vec<PathBuf> = files.filter(|file| file.file_name().unwrap().to_str().unwrap().starts_with(start)).collect();
+        let mut files: Vec<PathBuf> = files
+            .filter(|file| file.file_name().unwrap().to_str().unwrap().starts_with(start))
+            .collect();
         files.sort();
-        let text: String = files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
+        let text: String = files
+            .iter()
+            .map(|file| std::fs::read_to_string(file).unwrap())
+            .collect();
         let all = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         all.filter(|line| from.is_empty() || line["from"] == from).collect()
     };
     assert_eq!(lines("curate-select-", "").len(), 1);
     let results: String = lines("meta-", "results").iter().map(ToString::to_string).collect();
-    for said in ["is accepted", "is rejected", "There is no candidate", "must be true or false", "Not judged yet", "--- system"] {
+    for said in [
+        "is accepted",
+        "is rejected",
+        "There is no candidate",
+        "must be true or false",
+        "Not judged yet",
+        "--- system",
+    ] {
         assert!(results.contains(said), "{said}: {results}");
     }
 
     // The second batch alone is asked for when it goes on.
-    tell(&[vec![judge(ids[12], true), judge(ids[13], false)], vec![call("finish", json!({}))]]);
+    tell(&[
+        vec![judge(ids[12], true), judge(ids[13], false)],
+        vec![call("finish", json!({}))],
+    ]);
     let document = run_json(home, &args);
     let judged = |id: &str| {
-        let one = list(&document["candidates"]).iter().find(|one| one["id"] == id).unwrap();
-        (one["selected"].as_bool().unwrap(), one["reason"].as_str().unwrap().to_owned())
+        let one = list(&document["candidates"])
+            .iter()
+            .find(|one| one["id"] == id)
+            .unwrap();
+        (
+            one["selected"].as_bool().unwrap(),
+            one["reason"].as_str().unwrap().to_owned(),
+        )
     };
     assert_eq!(judged(ids[0]), (true, format!("about {}", ids[0])));
     assert_eq!(judged(ids[1]), (false, format!("about {}", ids[1])));
@@ -463,12 +502,32 @@ fn a_meta_llm_judges_in_batches_and_a_broken_off_selection_goes_on() {
     // What is judged is not asked again, and what rules left out keeps their reason.
     tell(&[]);
     assert_eq!(run_json(home, &args)["selected"], 7);
-    let out = list(&document["candidates"]).iter().find(|one| one["phase"] == "PLAN").unwrap();
+    let out = list(&document["candidates"])
+        .iter()
+        .find(|one| one["phase"] == "PLAN")
+        .unwrap();
     assert_eq!(out["reason"], "PLAN is not taken");
     // Another brief is another selection.
     let recipe = home.join("recipe.toml");
-    std::fs::write(&recipe, format!("[data]\nbrief = \"Take what is short.\"\n[data.rules]\n{only}")).unwrap();
-    let other = ["curate", text(&run), "--select", &meta, "--rules", text(&recipe), "--json"];
+    std::fs::write(
+        &recipe,
+        format!("[data]\nbrief = \"Take what is short.\"\n[data.rules]\n{only}"),
+    )
+    .unwrap();
+    let other = [
+        "curate",
+        text(&run),
+        "--select",
+        &meta,
+        "--rules",
+        text(&recipe),
+        "--json",
+    ];
     assert!(run_fails(home, &other, 1).contains("all were given"));
-    assert!(lines("meta-", "system").last().unwrap()["text"].as_str().unwrap().starts_with("Take what is short."));
+    assert!(
+        lines("meta-", "system").last().unwrap()["text"]
+            .as_str()
+            .unwrap()
+            .starts_with("Take what is short.")
+    );
 }

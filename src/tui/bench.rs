@@ -336,6 +336,7 @@ pub fn crowd(workspace: &Workspace, episodes: u32, time: Duration) -> Result<Cro
         world: settings.run.env,
         scaffold: settings.run.scaffold,
         model: "scripted".to_owned(),
+        specialist: None,
         seeds: format!("1..{episodes}"),
         max_steps: 1_000_000,
         workers: episodes,
