@@ -26,7 +26,6 @@ impl Session {
         let choices = selector.select(
             &harvested,
             &recipe.data,
-            &self.state.setup.seeds,
             &folder,
             &name,
             &self.cancel,
