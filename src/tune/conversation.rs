@@ -27,10 +27,12 @@ pub fn target<'a>(events: impl Iterator<Item = &'a Body> + Clone, phase: Phase) 
     for body in events {
         match body {
             Body::EpisodeAttempt { .. } => found = None,
-            Body::TurnFinished { turn } if turn.phase == phase && turn.role != Role::Gameplay => {
-                if phase == Phase::Log || asked.contains(&turn.turn) {
-                    found = Some(&**turn);
-                }
+            Body::TurnFinished { turn }
+                if turn.phase == phase
+                    && turn.role != Role::Gameplay
+                    && (phase == Phase::Log || asked.contains(&turn.turn)) =>
+            {
+                found = Some(&**turn);
             }
             _ => {}
         }
@@ -206,6 +208,109 @@ mod tests {
     fn said<'a>(prompt: &'a str, spans: &[Span]) -> Vec<(ChatRole, &'a str)> {
         let said = |span: &Span| (span.role, &prompt[span.start as usize..span.end as usize]);
         spans.iter().map(said).collect()
+    }
+
+    fn turn(phase: Phase, number: u32, role: Role, prompt: &str, response: &str) -> Body {
+        Body::TurnFinished {
+            turn: Box::new(Turn {
+                phase,
+                turn: TurnNo(number),
+                role,
+                model: "m".into(),
+                prompt: prompt.into(),
+                spans: Vec::new(),
+                response: response.into(),
+                tool_results: String::new(),
+                prompt_tokens: 0,
+                cached_tokens: 0,
+                completion_tokens: 0,
+                prompt_ms: 0.0,
+                ms: 0.0,
+                sampling: crate::types::Sampling::default(),
+                grammar: false,
+                stop: crate::types::StopReason::End,
+            }),
+        }
+    }
+
+    fn op(phase: Phase, number: u32) -> Body {
+        Body::MemoryOp {
+            op: Box::new(crate::types::MemoryOp {
+                phase,
+                turn: TurnNo(number),
+                op: "READ".into(),
+                args: vec!["a".into()],
+                by: Author::Model,
+                outcome: crate::types::OpOutcome {
+                    status: crate::types::OpStatus::Ok,
+                    text: String::new(),
+                    cut: 0,
+                },
+                changes: Vec::new(),
+            }),
+        }
+    }
+
+    #[test]
+    fn the_target_is_the_last_log_and_the_last_consultation() {
+        let (log, plan) = (Phase::Log, Phase::Plan);
+        let said = |events: &[Body], phase| target(events.iter(), phase).map(|turn| turn.response.clone());
+        let mut step = vec![
+            turn(log, 0, Role::Agent, "", "a"),
+            op(log, 0),
+            turn(log, 1, Role::Agent, "", "done"),
+            turn(plan, 0, Role::Agent, "", "look"),
+            op(plan, 0),
+            turn(plan, 1, Role::Agent, "", "act"),
+        ];
+        assert_eq!(said(&step, log).as_deref(), Some("done"));
+        assert_eq!(said(&step, plan).as_deref(), Some("look"));
+        // A step that began anew: what came before was given up.
+        step.push(Body::EpisodeAttempt { attempt: 2 });
+        assert_eq!((said(&step, log), said(&step, plan)), (None, None));
+        step.push(turn(plan, 0, Role::Agent, "", "act"));
+        assert_eq!(said(&step, plan), None, "it asked for nothing");
+        // Two models: what the gameplay model looks up is its own.
+        let two = [
+            turn(plan, 0, Role::Specialist, "", "look"),
+            op(plan, 0),
+            turn(plan, 1, Role::Gameplay, "", "look too"),
+            op(plan, 1),
+        ];
+        assert_eq!(said(&two, plan).as_deref(), Some("look"));
+    }
+
+    #[test]
+    fn spans_that_do_not_fit_their_prompt_are_not_followed() {
+        let Body::TurnFinished { turn } = turn(Phase::Log, 0, Role::Agent, "aébc", "x") else {
+            panic!()
+        };
+        let with = |spans: &[(u32, u32)]| {
+            let span = |(start, end): &(u32, u32)| Span {
+                role: ChatRole::User,
+                start: *start,
+                end: *end,
+            };
+            let spans = spans.iter().map(span).collect();
+            Turn {
+                spans,
+                ..(*turn).clone()
+            }
+        };
+        let good = with(&[(0, 3), (3, 5)]);
+        assert_eq!(
+            texts(&good).unwrap(),
+            [
+                (ChatRole::User, "aé"),
+                (ChatRole::User, "bc"),
+                (ChatRole::Assistant, "x")
+            ]
+        );
+        assert_eq!(good.messages().unwrap().len(), 2);
+        for spans in [&[(0, 2)][..], &[(0, 9)], &[(3, 5), (0, 3)], &[(4, 3)]] {
+            let bad = with(spans);
+            assert!(texts(&bad).is_none() && bad.messages().is_none(), "{spans:?}");
+        }
     }
 
     #[test]

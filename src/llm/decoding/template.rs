@@ -457,6 +457,24 @@ mod tests {
     }
 
     #[test]
+    fn it_is_known_where_each_message_stands() {
+        let messages = chat(&[
+            (ChatRole::System, "rules"),
+            (ChatRole::User, ""),
+            (ChatRole::Assistant, "<|im_end|> is text"),
+            (ChatRole::User, "é"),
+        ]);
+        let rendered = smollm().render_chat(&messages).unwrap();
+        let text = prompt_text(&rendered.pieces);
+        let said: Vec<Message> = rendered
+            .spans
+            .iter()
+            .map(|span| Message::new(span.role, &text[span.start as usize..span.end as usize]))
+            .collect();
+        assert_eq!(said, messages);
+    }
+
+    #[test]
     fn dates_and_python_methods_work() {
         let dated = template(
             "{{ strftime_now('%d %b %Y') }}{% for k, v in {'a': 1}.items() %} {{ k }}={{ v }}{% endfor %} \
