@@ -253,7 +253,15 @@ fn what_makes_no_sense_is_told_before_anything_is_played() {
     );
     assert!(fails(&["--episodes", "0"], 2).contains("--episodes"));
     assert!(fails(&["--held-out", "0.9"], 2).contains("--held-out"));
-    let evil = ["tune", "--model", &model, "--scaffold", "crafter-tiny", "--line", "../evil"];
+    let evil = [
+        "tune",
+        "--model",
+        &model,
+        "--scaffold",
+        "crafter-tiny",
+        "--line",
+        "../evil",
+    ];
     assert!(run_fails(home, &evil, 2).contains("../evil"));
     assert!(fails(&["--train", "1:2:3"], 1).contains("1:2:3"));
     assert!(fails(&["--selector", "nobody"], 2).contains("nobody"));

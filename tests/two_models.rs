@@ -41,7 +41,10 @@ fn two(out: &Path, base: Arc<dyn ChatModel>, specialist: Arc<dyn ChatModel>) -> 
 
 fn steps(run: &Path) -> Vec<StepRecord> {
     let reader = Reader::open(run).unwrap();
-    reader.steps(EpisodeNo(0), StepNo(0)..StepNo(10_000)).unwrap()
+    let mut steps = reader.steps(EpisodeNo(0), StepNo(0)..StepNo(10_000)).unwrap();
+    // What was seen after the last action is no step.
+    steps.retain(|step| step.outcome().is_some());
+    steps
 }
 
 fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
@@ -117,7 +120,7 @@ fn the_specialist_logs_and_consults_and_the_gameplay_model_commits() {
         assert_eq!(request.messages[4].content, "(memory consultation complete)");
         assert_eq!(
             request.messages[5].content,
-            "Memory has been consulted. Commit your action with <|ACTION|>...<|END|>, or look further first (3 answers left)."
+            "Memory has been consulted. Commit your action with <|ACTION|>...<|END|>, or look further first (4 answers left)."
         );
     }
     assert!(
@@ -155,11 +158,11 @@ fn results_of_the_last_look_and_a_scaffolds_own_words_are_handed_over() {
     let (first, second) = (&asked[0].messages, &asked[1].messages);
     assert_eq!(first[2].content, "<|TAIL|>goals.txt|1<|END|>");
     assert!(
-        first[3].content.starts_with("NOW 0/2/3 [") && first[3].content.contains("TAIL goals.txt"),
+        first[3].content.starts_with("NOW 0/2/4 [") && first[3].content.contains("TAIL goals.txt"),
         "{first:?}"
     );
     assert_eq!(second[2].content, "looked at step 1");
-    assert_eq!(second[3].content, "NOW 1/2/3 []");
+    assert_eq!(second[3].content, "NOW 1/2/4 []");
 }
 
 #[test]
@@ -179,7 +182,7 @@ fn each_has_a_budget_and_without_an_action_the_fallback_is_played() {
                 .filter(|turn| turn.phase == Phase::Plan && turn.role == role)
                 .count()
         };
-        assert_eq!((of(Role::Specialist), of(Role::Gameplay)), (3, 3));
+        assert_eq!((of(Role::Specialist), of(Role::Gameplay)), (4, 4));
         assert_eq!(step.action().map(|action| action.3), Some(ActionBy::Fallback));
         let budgets = step.events.iter().filter(|body| {
             matches!(
@@ -187,8 +190,8 @@ fn each_has_a_budget_and_without_an_action_the_fallback_is_played() {
                 Body::BudgetExceeded {
                     phase: Phase::Plan,
                     budget: BudgetKind::Turns,
-                    limit: 3,
-                    asked: 4,
+                    limit: 4,
+                    asked: 5,
                     ..
                 }
             )
@@ -259,7 +262,9 @@ fn resumed_it_equals_an_uninterrupted_run() {
     handle.wait().unwrap();
     // Its name is all that the record of a test's model has.
     let (base, specialist) = models();
-    let error = agent::open_recorded_specialist(&broken, &base, None, &ModelOptions::default()).unwrap_err();
+    let error = agent::open_recorded_specialist(&broken, &base, None, &ModelOptions::default())
+        .err()
+        .unwrap();
     assert!(matches!(error, AgentError::Specialist { .. }), "{error}");
     assert!(error.to_string().contains("--specialist none"), "{error}");
     agent::resume(&broken, base, Some(specialist)).unwrap().wait().unwrap();
@@ -290,11 +295,8 @@ fn resumed_with_another_one_the_record_says_so() {
         ..two(&out, Arc::clone(&base), Arc::clone(&specialist))
     });
     let exchanges = || -> Vec<Option<String>> {
-        let events = Reader::open(&out)
-            .unwrap()
-            .episode_events(EpisodeNo(0))
-            .unwrap()
-            .map(Result::unwrap);
+        let reader = Reader::open(&out).unwrap();
+        let events = reader.episode_events(EpisodeNo(0)).unwrap().map(Result::unwrap);
         events
             .filter_map(|event| match event.body {
                 Body::AdapterChanged { adapter } => Some(adapter),
@@ -454,7 +456,11 @@ fn a_run_with_an_exchange_is_no_evaluation() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(ProptestConfig {
+        cases: 12,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     /// Whatever the two write: memory changes in LOG alone, before the step's action is known, and the first step has no
     /// LOG. So nothing is written about an action's outcome before the world's answer to it was seen.
@@ -495,7 +501,7 @@ proptest! {
             prop_assert!(step.turns().all(|turn| (turn.role == Role::Gameplay) <= (turn.phase == Phase::Plan)));
         }
         for request in asked.lock().unwrap().iter() {
-            let specialist = request.messages.iter().take_while(|message| !message.content.starts_with("Memory has been"));
+            let specialist = request.messages.iter().take_while(|message| !message.content.contains("Memory has been consulted"));
             for message in specialist.filter(|message| message.role == ChatRole::Assistant) {
                 prop_assert!(!message.content.contains("ACTION"), "{}", message.content);
             }
@@ -627,8 +633,6 @@ fn two_recorded_models_play_from_the_command_line() {
         text.contains("(gameplay, base)") && text.contains("(specialist, notes)"),
         "{text}"
     );
-    let listed = run_json(home, &["runs", "--json"]);
-    assert!(listed.to_string().contains("base + notes"), "{listed}");
     // A specialist of the settings can be left out.
     std::fs::create_dir_all(home.join("workspace")).unwrap();
     std::fs::write(home.join("workspace/config.toml"), "[run]\nspecialist = \"nobody\"\n").unwrap();

@@ -104,7 +104,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 /// The file that is meant: a path, or a name in the workspace.
 fn named(file: &Path, workspace: &Workspace) -> PathBuf {
-    let is_name = file.components().count() == 1 && !file.exists();
+    let is_name = file.components().count() == 1 && !file.is_file();
     let inside = workspace.adapters_dir().join(file).with_extension("gguf");
     if is_name && inside.is_file() {
         inside

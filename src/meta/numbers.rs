@@ -13,11 +13,8 @@ type Told = Result<String, Fault>;
 
 pub(super) fn metrics(runs: &mut Runs<'_>, args: &Args<'_>) -> Told {
     let analysis = analysed(runs, args)?;
-    serde_json::to_string_pretty(&analysis.metrics).map_err(|error| {
-        Fault::Fatal(MetaError::Other(format!(
-            "the metrics could not be written: {error}"
-        )))
-    })
+    serde_json::to_string_pretty(&analysis.metrics)
+        .map_err(|error| Fault::Fatal(MetaError::Other(format!("the metrics could not be written: {error}"))))
 }
 
 pub(super) fn findings(runs: &mut Runs<'_>, args: &Args<'_>) -> Told {

@@ -10,7 +10,9 @@ use super::error::{Fault, MetaError};
 use super::runs::{bounded, cut, one_line};
 use super::transcript::Transcript;
 use crate::jobs::Cancel;
-use crate::llm::{LlmError, Prices, ToolAnswer, ToolCall, ToolMessage, ToolModel, ToolRequest, ToolResult, ToolSpec, Usage};
+use crate::llm::{
+    LlmError, Prices, ToolAnswer, ToolCall, ToolMessage, ToolModel, ToolRequest, ToolResult, ToolSpec, Usage,
+};
 use crate::protocol::sanitize::{clean, clean_line};
 
 /// Bytes of a result that stay when the conversation has to become shorter.

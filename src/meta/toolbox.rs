@@ -55,7 +55,10 @@ pub fn spec(name: &str, about: &str, args: &[Arg]) -> ToolSpec {
 
 /// The tools over runs as a model is told them.
 pub fn run_tools() -> Vec<ToolSpec> {
-    TOOLS.iter().map(|tool| spec(tool.name, tool.about, tool.args)).collect()
+    TOOLS
+        .iter()
+        .map(|tool| spec(tool.name, tool.about, tool.args))
+        .collect()
 }
 
 /// Carries out a call of a tool over runs; `None` when it is none of these.

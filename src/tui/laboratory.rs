@@ -41,7 +41,11 @@ pub(super) fn load(workspace: &Workspace) -> Data {
     }
     match Ledger::of(workspace).rows() {
         Ok((rows, torn)) => {
-            data.specialists = rows.iter().filter(|row| row.kind == Kind::Specialist).map(specialist).collect();
+            data.specialists = rows
+                .iter()
+                .filter(|row| row.kind == Kind::Specialist)
+                .map(specialist)
+                .collect();
             data.ledger = rows.into_iter().map(gate_row).collect();
             if torn > 0 {
                 data.faults.push(format!(

@@ -46,7 +46,11 @@ pub(super) fn measure(args: &Args) -> anyhow::Result<Vec<Figure>> {
     let proposed = begin.elapsed().as_secs_f64();
     Ok(vec![
         Figure::new("candidates", items.len() as f64, ""),
-        Figure::new("selected", choices.iter().filter(|choice| choice.selected).count() as f64, ""),
+        Figure::new(
+            "selected",
+            choices.iter().filter(|choice| choice.selected).count() as f64,
+            "",
+        ),
         Figure::new("candidates listed", listed, "s").at_most(5.0),
         Figure::new("selected by rules", selected, "s"),
         Figure::new("made a proposal", proposed, "s"),

@@ -62,7 +62,9 @@ pub(super) fn run(args: Decide) -> anyhow::Result<ExitCode> {
     let mut seen = dossier.standing.seq;
     let mut decided = 0;
     match verdict {
-        None if !args.commit => bail!("nothing is decided without --accept, --reject REASON or a --policy; --commit commits what is"),
+        None if !args.commit => {
+            bail!("nothing is decided without --accept, --reject REASON or a --policy; --commit commits what is")
+        }
         None if args.filter.is_some() || args.item.is_some() => {
             bail!("say what of them: --accept, or --reject REASON")
         }
@@ -91,7 +93,9 @@ pub(super) fn run(args: Decide) -> anyhow::Result<ExitCode> {
                 }
             };
             if places.is_empty() {
-                bail!("no item of {id} is meant by `{filter}`; `automem curate show {id} --filter TERMS` tries a filter");
+                bail!(
+                    "no item of {id} is meant by `{filter}`; `automem curate show {id} --filter TERMS` tries a filter"
+                );
             }
             decided = places.len();
             let (reason, words) = match reject {

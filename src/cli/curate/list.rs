@@ -98,7 +98,12 @@ pub(super) fn run(args: List) -> anyhow::Result<ExitCode> {
     if let Some(env) = &args.env
         && let Some(run) = found.runs.iter().find(|run| run.env != *env)
     {
-        bail!("{} is a run of {}, not of {env}; leave it out, or give --env {}", run.path.display(), run.env, run.env);
+        bail!(
+            "{} is a run of {}, not of {env}; leave it out, or give --env {}",
+            run.path.display(),
+            run.env,
+            run.env
+        );
     }
     let workspace = Workspace::find()?;
     let settings = Settings::load(&workspace)?.settings;
@@ -145,7 +150,8 @@ fn criteria(args: &List) -> anyhow::Result<(Rules, String)> {
     let (mut rules, brief) = match &args.rules {
         None => (Rules::default(), String::new()),
         Some(path) => {
-            let text = std::fs::read_to_string(path).with_context(|| format!("{} could not be read", path.display()))?;
+            let text =
+                std::fs::read_to_string(path).with_context(|| format!("{} could not be read", path.display()))?;
             let rules = Rules::read(&text).with_context(|| path.display().to_string())?;
             let table: toml::Table = text.parse().unwrap_or_default();
             let brief = table.get("data").and_then(|data| data.get("brief"));
@@ -176,7 +182,10 @@ fn print_document(found: &Harvest, choices: &[Choice], proposal: Option<String>)
     let mut write = || -> anyhow::Result<()> {
         out.write_all(b"{\"candidates\":[")?;
         for (at, (candidate, choice)) in found.candidates.iter().zip(choices).enumerate() {
-            let run = found.runs.get(candidate.run as usize).context("a candidate is of no run")?;
+            let run = found
+                .runs
+                .get(candidate.run as usize)
+                .context("a candidate is of no run")?;
             let reader = match readers.entry(candidate.run) {
                 std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
                 std::collections::btree_map::Entry::Vacant(entry) => entry.insert(Reader::open(&run.path)?),
@@ -203,7 +212,8 @@ fn print_document(found: &Harvest, choices: &[Choice], proposal: Option<String>)
         }
         out.write_all(b"\n],")?;
         let selected = choices.iter().filter(|choice| choice.selected).count();
-        let rest = json!({ "runs": found.runs, "left_out": found.left_out, "selected": selected, "proposal": proposal });
+        let rest =
+            json!({ "runs": found.runs, "left_out": found.left_out, "selected": selected, "proposal": proposal });
         // The object goes on with these.
         out.write_all(rest.to_string().trim_start_matches('{').as_bytes())?;
         out.write_all(b"\n")?;

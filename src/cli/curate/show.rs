@@ -100,7 +100,11 @@ pub(super) fn run(args: Show) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let mut text = summary(&dossier, &rows)?;
-    let _ = writeln!(text, "\n{:<28}{:<10}{:<9}{:>7}  why; what happened later", "item", "verdict", "selected", "score");
+    let _ = writeln!(
+        text,
+        "\n{:<28}{:<10}{:<9}{:>7}  why; what happened later",
+        "item", "verdict", "selected", "score"
+    );
     for row in meant.iter().take(SHOWN) {
         let item = row.item;
         let _ = writeln!(
@@ -115,7 +119,11 @@ pub(super) fn run(args: Show) -> anyhow::Result<ExitCode> {
         );
     }
     if meant.len() > SHOWN {
-        let _ = writeln!(text, "and {} more; narrow --filter, or --json lists all", meant.len() - SHOWN);
+        let _ = writeln!(
+            text,
+            "and {} more; narrow --filter, or --json lists all",
+            meant.len() - SHOWN
+        );
     }
     print_text(&clean(&text))?;
     Ok(ExitCode::SUCCESS)
@@ -182,10 +190,16 @@ fn warnings(dossier: &Dossier, rows: &[Row<'_>]) -> anyhow::Result<Vec<String>> 
         .filter(|item| selection.gate_seeds.contains(&item.seed))
         .count();
     if on_gate > 0 {
-        said.push(format!("{on_gate} accepted items are on seeds of the gate; it cannot be certified with them"));
+        said.push(format!(
+            "{on_gate} accepted items are on seeds of the gate; it cannot be certified with them"
+        ));
     }
     if accepted.len() < selection.minimum as usize {
-        said.push(format!("{} are accepted, {} are wanted at least", accepted.len(), selection.minimum));
+        said.push(format!(
+            "{} are accepted, {} are wanted at least",
+            accepted.len(),
+            selection.minimum
+        ));
     }
     let mut episodes: BTreeMap<(u32, u32), usize> = BTreeMap::new();
     let mut groups: BTreeMap<u32, usize> = BTreeMap::new();

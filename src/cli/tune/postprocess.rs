@@ -37,7 +37,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
             continue;
         };
         let Example { conversations, source } = *example;
-        let phase = source.as_ref().map_or_else(|| phase_of(&conversations), |source| source.phase);
+        let phase = source
+            .as_ref()
+            .map_or_else(|| phase_of(&conversations), |source| source.phase);
         if let Some(cleaned) = report.count(clean(phase, &conversations)) {
             kept.push(Example {
                 conversations: cleaned.conversation,

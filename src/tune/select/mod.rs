@@ -11,8 +11,8 @@ use std::path::Path;
 use super::TuneError;
 use super::candidate::Harvest;
 use super::recipe::DataPart;
-use crate::jobs::Cancel;
 use crate::config::{Settings, Workspace};
+use crate::jobs::Cancel;
 use crate::llm::{self, ModelOptions, Prices};
 use crate::meta::MetaOptions;
 
@@ -54,7 +54,10 @@ impl Selector {
     /// Whether the word of a recipe names somebody.
     pub fn knows(word: &str) -> bool {
         let metas = ["anthropic:", "openai:", "recorded:"];
-        word == "rules" || metas.iter().any(|prefix| word.len() > prefix.len() && word.starts_with(prefix))
+        word == "rules"
+            || metas
+                .iter()
+                .any(|prefix| word.len() > prefix.len() && word.starts_with(prefix))
     }
 
     /// What is said of each candidate, in their order. A meta-LLM's answers are kept in `folder` under `name`, so that
@@ -71,7 +74,15 @@ impl Selector {
         cancel: &Cancel,
         says: &mut dyn FnMut(&str),
     ) -> Result<Vec<Choice>, TuneError> {
-        self.select_by(&data.selector, harvest, &data.rules, &data.brief, (folder, name), cancel, says)
+        self.select_by(
+            &data.selector,
+            harvest,
+            &data.rules,
+            &data.brief,
+            (folder, name),
+            cancel,
+            says,
+        )
     }
 
     /// The same, without a recipe.
@@ -105,7 +116,14 @@ impl Selector {
             prices: self.prices,
             records: Some(folder.to_owned()),
         };
-        MetaSelector::new(model, options, self.token_budget).select(harvest, choices, brief, (folder, name), cancel, says)
+        MetaSelector::new(model, options, self.token_budget).select(
+            harvest,
+            choices,
+            brief,
+            (folder, name),
+            cancel,
+            says,
+        )
     }
 }
 

@@ -23,15 +23,7 @@ impl Session {
         let selector = &mut self.backends.selector;
         let folder = self.workspace.root().join("meta");
         let name = format!("{}-i{}", self.name, self.state.iteration);
-        let choices = selector.select(
-            &harvested,
-            &recipe.data,
-            &self.state.setup.seeds,
-            &folder,
-            &name,
-            &self.cancel,
-            &mut tell,
-        )?;
+        let choices = selector.select(&harvested, &recipe.data, &folder, &name, &self.cancel, &mut tell)?;
         let (count, selected) = (choices.len(), choices.iter().filter(|choice| choice.selected).count());
         if selected == 0 {
             let why = format!("{} selected none of {count} candidates", recipe.data.selector);

@@ -13,7 +13,7 @@ use super::super::super::gguf::Header;
 use super::super::parse::{Fault, shown};
 use super::super::{AdapterFile, fits};
 use super::config::settings;
-use super::names::{Side, module_for, short, tensor_of};
+use super::names::{Side, module_for, order, short, tensor_of};
 use super::rows::{Way, reorder};
 use super::{CONFIG, Rows, WEIGHTS, of_path};
 use crate::types::Digest;
@@ -64,6 +64,7 @@ pub fn export(
             modules.push(name);
         }
     }
+    modules.sort_by_key(|name| order(name));
     let base = base.or(adapter.base.as_deref());
     let settings = settings((rank, adapter.alpha), &modules, &ranks, base);
     let exported = Exported {

@@ -69,6 +69,12 @@ pub(super) fn module_for(target: &str) -> Option<String> {
     Some(format!("{LAYERS}{layer}.{path}"))
 }
 
+/// Where a module stands among those of a layer, by the last part of its path.
+pub(super) fn order(short_name: &str) -> usize {
+    let known = MODULES.iter().position(|(path, _)| short(path) == short_name);
+    known.unwrap_or(MODULES.len())
+}
+
 /// The last part of a module's path, by which PEFT's settings name it: `q_proj`.
 pub(super) fn short(module: &str) -> &str {
     module.rsplit('.').next().unwrap_or(module)

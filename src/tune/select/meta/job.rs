@@ -12,7 +12,9 @@ use super::{NOT_JUDGED, verdict};
 use crate::analysis::Blame;
 use crate::llm::ToolSpec;
 use crate::meta::args::{Arg, Args, Kind, needed, optional};
-use crate::meta::{Called, Fault, Job, MetaError, PAGE, Reminder, Runs, Told, cut, no_such_tool, page, read_steps, spec};
+use crate::meta::{
+    Called, Fault, Job, MetaError, PAGE, Reminder, Runs, Told, cut, no_such_tool, page, read_steps, spec,
+};
 use crate::tune::candidate::Candidate;
 use crate::tune::conversation;
 use crate::types::{Author, Body};
@@ -35,16 +37,36 @@ const SHOW_ARGS: &[Arg] = &[
     optional("episode", Kind::Number, "which episode, from 0; 0 when left out"),
     needed("from", Kind::Number, "the first step, from 0"),
     optional("to", Kind::Number, "the last step; the first one when left out"),
-    optional("detail", Kind::Text, "`full` (up to 20 steps) or `short` (a line a step, up to 200)"),
+    optional(
+        "detail",
+        Kind::Text,
+        "`full` (up to 20 steps) or `short` (a line a step, up to 200)",
+    ),
 ];
 
 /// The tools as a model is told them.
 pub(super) fn tools() -> Vec<ToolSpec> {
     vec![
-        spec(JUDGE, "Says what you think of a candidate; a later word on it replaces an earlier one.", JUDGE_ARGS),
-        spec("show_step", "Shows steps of an episode: what the agent saw, its answers, its memory operations with their results, its action, the reward.", SHOW_ARGS),
-        spec("later_reads", "Shows the later operations that read or found what a candidate wrote.", &[ID]),
-        spec("show_conversation", "Shows a candidate's whole conversation, as it would be trained on before the postprocess.", &[ID, PAGE]),
+        spec(
+            JUDGE,
+            "Says what you think of a candidate; a later word on it replaces an earlier one.",
+            JUDGE_ARGS,
+        ),
+        spec(
+            "show_step",
+            "Shows steps of an episode: what the agent saw, its answers, its memory operations with their results, its action, the reward.",
+            SHOW_ARGS,
+        ),
+        spec(
+            "later_reads",
+            "Shows the later operations that read or found what a candidate wrote.",
+            &[ID],
+        ),
+        spec(
+            "show_conversation",
+            "Shows a candidate's whole conversation, as it would be trained on before the postprocess.",
+            &[ID, PAGE],
+        ),
         spec(FINISH, "Ends the batch. Every candidate must be judged.", &[]),
     ]
 }
@@ -98,7 +120,10 @@ impl<'a> Judging<'a> {
         let found = self.candidates.iter().find(|candidate| *candidate.id.0 == *id.trim());
         found.copied().ok_or_else(|| {
             let ids: Vec<&str> = self.candidates.iter().map(|candidate| &*candidate.id.0).collect();
-            format!("There is no candidate `{id}` in this batch; there are: {}.", ids.join(", "))
+            format!(
+                "There is no candidate `{id}` in this batch; there are: {}.",
+                ids.join(", ")
+            )
         })
     }
 
@@ -107,7 +132,9 @@ impl<'a> Judging<'a> {
         let accept = args.truth("accept")?.unwrap_or_default();
         let why = args.text("reason")?.trim();
         if why.is_empty() {
-            return Err("The argument `reason` is empty: say in a sentence why.".to_owned().into());
+            return Err("The argument `reason` is empty: say in a sentence why."
+                .to_owned()
+                .into());
         }
         self.said.insert(&candidate.id.0, verdict(&candidate.id.0, accept, why));
         Ok(match self.left().len() {
@@ -215,6 +242,10 @@ impl Job for Judging<'_> {
     }
 
     fn pace(&self) -> [&'static str; 3] {
-        ["Look at less, judge more.", "Judge the rest by what you were told.", "Judge the rest now and `finish`."]
+        [
+            "Look at less, judge more.",
+            "Judge the rest by what you were told.",
+            "Judge the rest now and `finish`.",
+        ]
     }
 }

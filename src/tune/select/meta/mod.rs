@@ -171,7 +171,10 @@ fn told(error: MetaError, file: &Path) -> TuneError {
         MetaError::Store(error) => TuneError::Store(error),
         error @ MetaError::Budget { .. } => TuneError::data(
             error.to_string(),
-            format!("raise meta.token_budget and run it again: what was judged is kept in {}", file.display()),
+            format!(
+                "raise meta.token_budget and run it again: what was judged is kept in {}",
+                file.display()
+            ),
         ),
         error => TuneError::data(
             error.to_string(),
@@ -198,7 +201,11 @@ fn first_message(judging: &Judging<'_>) -> Result<String, MetaError> {
             candidate.step,
             candidate.episode,
             candidate.run,
-            if ops.is_empty() { "none".to_owned() } else { ops.join(" ") },
+            if ops.is_empty() {
+                "none".to_owned()
+            } else {
+                ops.join(" ")
+            },
             praise(evidence),
             evidence.reward_after,
             evidence.redundant_writes,

@@ -117,11 +117,13 @@ impl Progress {
         let mut text = serde_json::to_string(&line).unwrap_or_default();
         text.push('\n');
         let written = self.file.write_all(text.as_bytes());
-        written.and_then(|()| self.file.sync_data()).map_err(|source| TuneError::File {
-            path: self.path.clone(),
-            done: "written",
-            source,
-        })?;
+        written
+            .and_then(|()| self.file.sync_data())
+            .map_err(|source| TuneError::File {
+                path: self.path.clone(),
+                done: "written",
+                source,
+            })?;
         self.take(batch, line.what);
         Ok(())
     }

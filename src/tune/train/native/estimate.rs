@@ -72,7 +72,7 @@ impl Size<'_> {
         let hint = if short.bytes(true) > available {
             format!(
                 "the base model's weights alone take {} MiB: free memory, allow more (--memory), or take a smaller base model",
-                self.base * 4 >> 20
+                (self.base * 4) >> 20
             )
         } else {
             format!(

@@ -38,7 +38,7 @@ impl Real for f32 {
         let p = p * r + 8.333_452e-3;
         let p = p * r + 4.166_579_6e-2;
         let p = p * r + 1.666_666_5e-1;
-        let p = p * r + 5.000_000_1e-1;
+        let p = p * r + 0.5;
         let p = p * r * r + r + 1.0;
         // `n` is a whole number from -126 to 127; for what is not a number, the result is not one either.
         p * f32::from_bits((((n + ROUND).to_bits() as i32 - ROUND.to_bits() as i32 + 127) as u32) << 23)

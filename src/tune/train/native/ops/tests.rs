@@ -108,7 +108,7 @@ fn kernels_are_what_candles_operations_are() {
     same(
         |t| Ok(cross_entropy(t[0].clone(), &targets, 0.25)?.1),
         |t| Ok(plain::cross_entropy(&t[0], &targets, 0.25)?.1),
-        &[x.clone()],
+        std::slice::from_ref(&x),
     );
     let expected = plain::cross_entropy(&x, &targets, 1.0).unwrap().0;
     let found = cross_entropy(x.copy().unwrap(), &targets, 1.0).unwrap().0;
