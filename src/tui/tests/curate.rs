@@ -6,8 +6,8 @@ use super::review::{dossier, dossier_of};
 use super::*;
 use crate::llm::Usage;
 use crate::review::{
-    Content, Dossier, Draft, Facts, Item, Places, Proposal, Reason, SelectedRun, SelectionContent, Standing,
-    Verdict, What, items_digest,
+    Content, Dossier, Draft, Facts, Item, Places, Proposal, Reason, SelectedRun, SelectionContent, Standing, Verdict,
+    What, items_digest,
 };
 use crate::tui::curate::{Chosen, CurateNews, OpenSelection, Talk};
 use crate::tui::effects::Ask;
