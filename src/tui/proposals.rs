@@ -291,10 +291,10 @@ impl Keeper {
                         done: 0,
                         total: 0,
                     };
-                    let begun = events.send(Event::Data(Data::Curate(news)));
-                    let done = curating::certify(&workspace, &id, &Cancel::new());
                     // A screen that is gone needs no answer.
-                    let _ = begun.and_then(|()| events.send(Event::Data(done)));
+                    let _ = events.send(Event::Data(Data::Curate(news)));
+                    let done = curating::certify(&workspace, &id, &Cancel::new());
+                    let _ = events.send(Event::Data(done));
                     return;
                 }
                 "recipe" => Desk::open(&workspace).and_then(|mut desk| recipe::check_proposal(&mut desk, &id, &by)),

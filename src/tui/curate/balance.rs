@@ -344,7 +344,7 @@ mod tests {
             rejected: 1,
             verdicts: (0..24)
                 .map(|at| {
-                    let accepted = at < 10 || at >= 20;
+                    let accepted = !(10..20).contains(&at);
                     (at != 19)
                         .then_some(ItemVerdict { accepted, seq: Seq(2) })
                         .filter(|one| one.accepted || at == 18)

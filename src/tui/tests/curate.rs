@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::review::{dossier, dossier_of, entry};
+use super::review::{dossier, dossier_of};
 use super::*;
 use crate::llm::Usage;
 use crate::review::{
-    Content, Dossier, Draft, Facts, Item, Judgement, Places, Proposal, Reason, SelectedRun, SelectionContent, Standing,
-    Verdict, What, items_digest,
+    Content, Dossier, Draft, Facts, Item, Places, Proposal, Reason, SelectedRun, SelectionContent, Standing, Verdict,
+    What, items_digest,
 };
 use crate::tui::curate::{Chosen, CurateNews, OpenSelection, Talk};
 use crate::tui::effects::Ask;
@@ -47,7 +47,7 @@ pub(super) fn items(count: u32) -> Vec<Item> {
                 "read 2 times, advantage +0.12".into()
             },
             note: format!("read at step {}, reward +1 after it", n + 9),
-            alike: (n % 5 == 0).then_some(n / 10),
+            alike: n.is_multiple_of(5).then_some(n / 10),
             facts: Facts {
                 later_reads: 2,
                 first_read: Some(StepNo(n + 9)),
@@ -481,7 +481,6 @@ fn other_hands_and_texts_of_models_do_no_harm() {
     assert_eq!(open(&state).focus, CuratePane::Talk);
     press(&mut state, "Esc Esc");
     assert!(state.curate.open.is_none());
-    let _ = (entry(1, What::Proposed), Judgement::clone);
 }
 
 #[test]
