@@ -180,6 +180,9 @@ fn a_run_beside_an_idle_specialist_is_bit_equal_to_one_without() {
         "scaffold.toml".into(),
         short.replace("plan_turns = 2", "plan_turns = 1"),
     );
+    // Short, so that it is played in seconds.
+    let rules = "Play.\nActions: {{ actions[:6] | join(\", \") }}\nAct with <|ACTION|>Do<|END|>\n";
+    files.insert("prompts/system.md".into(), rules.into());
     let scaffold = Scaffold::from_files(files).unwrap();
     let played = |out: &Path, model: Arc<dyn ChatModel>, specialist: Option<Arc<dyn ChatModel>>| {
         play(RunPlan {

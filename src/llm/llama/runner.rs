@@ -246,7 +246,9 @@ impl<'m> Runner<'m> {
                 left -= answer.put(&mut self.batch, 1);
             }
         }
-        let chunk = if writing > 0 && !self.settings.exact {
+        // Neither an answer of this context nor one of another may wait long for a prompt.
+        let hurried = writing > 0 || self.weights.is_contended();
+        let chunk = if hurried && !self.settings.exact {
             self.chunk.min(LEAST_CHUNK)
         } else {
             self.chunk

@@ -31,6 +31,12 @@ impl Weights {
         }
     }
 
+    /// Whether another context computes now or waits to.
+    pub(super) fn is_contended(&self) -> bool {
+        let numbers = self.turns.numbers.lock().unwrap_or_else(PoisonError::into_inner);
+        numbers.0 != numbers.1
+    }
+
     /// Waits until no other context of these weights computes; first come, first served.
     pub(super) fn turn(&self) -> Turn<'_> {
         self.turns.wait()

@@ -284,3 +284,26 @@ fn numbers_that_json_does_not_know_are_refused() {
     assert!(error.to_string().contains("reward"), "{error}");
     assert!(text.lines.is_empty());
 }
+
+#[test]
+fn runs_from_before_there_were_two_models_are_read_and_those_with_two_come_back() {
+    let old: RunMeta = serde_json::from_str(&std::fs::read_to_string(GOLDEN_META).unwrap()).unwrap();
+    assert_eq!((old.specialist.clone(), old.players()), (None, "scripted".to_owned()));
+    let text = serde_json::to_string(&old).unwrap();
+    assert!(!text.contains("specialist"), "one model is written as it always was");
+    let two = RunMeta {
+        specialist: Some(ModelRef {
+            name: "notes-1".into(),
+            backend: "llama".into(),
+            is_llm: true,
+            details: std::collections::BTreeMap::from([("adapter_digest".into(), "00".into())]),
+        }),
+        ..old
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("two.db");
+    drop(Writer::create(&path, &two).unwrap());
+    let read = Reader::open(&path).unwrap().meta().clone();
+    assert_eq!(read, two);
+    assert_eq!(read.players(), "scripted + notes-1");
+}
