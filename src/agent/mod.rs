@@ -10,6 +10,7 @@ mod episode;
 mod error;
 mod handoff;
 mod hooks;
+mod merge;
 mod models;
 pub mod phases;
 pub mod players;
@@ -26,6 +27,7 @@ mod worker;
 
 pub use controls::{ControlState, Controls};
 pub use error::AgentError;
+pub use merge::{MERGED_FROM, Merged, MergedEpisode, merge};
 pub use models::{Models, NO_SPECIALIST, open_model, open_models, open_specialist, spec_of, wanted};
 pub use rehearse::{REHEARSAL_STEPS, rehearse};
 pub use resume::{open_recorded_specialist, resume};

@@ -68,12 +68,14 @@ impl Line {
         self.reads.iter().map(|(first, last)| (last - first) as usize + 1).sum()
     }
 
-    pub(super) fn mark_read(&mut self, step: StepNo) {
+    /// Notes that a step read it; false when it had done so already.
+    pub(super) fn mark_read(&mut self, step: StepNo) -> bool {
         match self.reads.last_mut() {
-            Some((_, last)) if *last == step.0 => {}
+            Some((_, last)) if *last == step.0 => return false,
             Some((_, last)) if last.checked_add(1) == Some(step.0) => *last = step.0,
             _ => self.reads.push((step.0, step.0)),
         }
+        true
     }
 }
 

@@ -14,6 +14,7 @@ mod metrics;
 mod provenance;
 #[cfg(test)]
 mod testing;
+mod work;
 
 pub use analyse::{Analysis, Analyst, analyse, conclude};
 pub use fault::{Event as FaultEvent, Failure, Fault, Link, Verdict};
@@ -23,3 +24,4 @@ pub use heat::{Heat, Touches};
 pub use lines::{Line, Origin};
 pub use metrics::{Course, EpisodeMetrics, FileMetrics, Meter, Metrics, REWARD_STEPS, ROWS, Row, RunMetrics, Unit};
 pub use provenance::{Blame, BlameLine};
+pub use work::{PhaseWork, Work};

@@ -18,6 +18,8 @@ use crate::types::{
 pub struct Blame {
     files: BTreeMap<String, Vec<Line>>,
     initial: MemoryFiles,
+    /// Where the lines come from that the last event showed, each line once a step.
+    shown: Vec<Origin>,
 }
 
 /// One line as `automem blame` prints it.
@@ -48,8 +50,16 @@ impl Blame {
     /// # Errors
     /// When a change does not fit the files so far, because events are missing or damaged.
     pub fn push(&mut self, event: &Event) -> Result<(), ApplyError> {
-        let step = event.at.step;
-        match &event.body {
+        self.take(event.at.step, &event.body)
+    }
+
+    /// The same, for a step's events without their place.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push).
+    pub fn take(&mut self, step: StepNo, body: &Body) -> Result<(), ApplyError> {
+        self.shown.clear();
+        match body {
             Body::EpisodeStarted { inherited, .. } => {
                 self.initial = inherited.clone();
                 self.start_over();
@@ -78,6 +88,11 @@ impl Blame {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Where the lines come from that the last event showed and its step had not been shown before.
+    pub fn shown(&self) -> &[Origin] {
+        &self.shown
     }
 
     /// The lines of a file; `None` when there is no such file.
@@ -167,7 +182,7 @@ impl Blame {
         let Some(lines) = self.files.get_mut(file) else { return };
         for (line, shown) in lines.iter_mut().zip(shown.lines()) {
             if line.text() == shown || (cut && !shown.is_empty() && line.text().starts_with(shown)) {
-                line.mark_read(step);
+                note(line, step, &mut self.shown);
             }
         }
     }
@@ -178,7 +193,7 @@ impl Blame {
             if line.text() != shown {
                 return;
             }
-            line.mark_read(step);
+            note(line, step, &mut self.shown);
         }
     }
 
@@ -200,7 +215,7 @@ impl Blame {
                         .as_ref()
                         .and_then(|path| self.files.get_mut(path)?.get_mut(n.checked_sub(1)?));
                     if let Some(line) = line.filter(|line| line.text() == text) {
-                        line.mark_read(step);
+                        note(line, step, &mut self.shown);
                     }
                 }
                 None => {
@@ -228,9 +243,15 @@ impl Blame {
         let shown: HashSet<&str> = shown.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         for line in lines {
             if shown.contains(line.text().trim()) {
-                line.mark_read(step);
+                note(line, step, &mut self.shown);
             }
         }
+    }
+}
+
+fn note(line: &mut Line, step: StepNo, shown: &mut Vec<Origin>) {
+    if line.mark_read(step) {
+        shown.push(line.origin());
     }
 }
 

@@ -2,16 +2,20 @@
 //!
 //! Owns arguments, what is printed and exit codes. Must not do the work: it calls the house.
 
+mod adapter;
 mod bench;
 mod blame;
 mod completions;
 mod config;
+mod curate;
 mod doctor;
 mod env;
 mod export;
+mod improve;
 mod interrupt;
 mod man;
 mod memory;
+mod merge;
 mod metrics;
 mod model;
 mod optimize;
@@ -27,6 +31,9 @@ mod scaffold;
 mod screenshot;
 mod search;
 mod show;
+mod teller;
+mod train;
+mod tune;
 mod verify;
 mod watch;
 
@@ -59,6 +66,8 @@ verbs! {
     Replay => replay,
     /// Go on with a run that was interrupted
     Resume => resume,
+    /// Put the shards of a run into one run file
+    Merge => merge,
     /// Play a run's actions again and compare every observation
     Verify => verify,
     /// What happened in a step: observation, turns, operations, action, reward
@@ -83,8 +92,18 @@ verbs! {
     Proposals => proposals,
     /// Improve a scaffold: revisions that a person decides on, gated on fixed seeds
     Optimize => optimize,
+    /// What could be trained on: list, select, decide, certify
+    Curate => curate,
+    /// Train a memory specialist: what a person accepts of the agent's own decisions, gated on fixed seeds
+    Tune => tune,
+    /// Go through a plan of optimizations and tunings, each from what the one before it reached
+    Improve => improve,
+    /// Train a LoRA adapter on a set of conversations
+    Train => train,
     /// Fetch, list, describe, measure and requantise models
     Model => model,
+    /// Describe LoRA adapters, bring them in from PEFT's form and send them out
+    Adapter => adapter,
     /// Show, check and explain the settings and keys
     Config => config,
     /// Run a world by itself

@@ -6,7 +6,7 @@ use crate::agent::{self, RunPlan};
 use crate::config::{Settings, Workspace};
 use crate::llm::ModelOptions;
 use crate::scaffold::Scaffold;
-use crate::types::{Sampling, Seeds};
+use crate::types::{Sampling, Seeds, Shard};
 
 /// What to play and with whom.
 #[derive(Debug, Clone, clap::Args)]
@@ -30,6 +30,10 @@ pub(super) struct PlanArgs {
     /// Seeds, one episode each: 42, or 42..45 (four of them), or 1,2,9 [default: run.seeds, 42]
     #[arg(long)]
     pub(super) seeds: Option<Seeds>,
+    /// Play a share of the seeds only, for machines that work side by side: 2/8 plays every eighth, beginning with the
+    /// second. The run file's name gets the shard too; `automem merge` puts the shards together
+    #[arg(long, value_name = "I/N")]
+    pub(super) shard: Option<Shard>,
     /// Steps an episode may take [default: run.max_steps, 300]
     #[arg(long)]
     pub(super) max_steps: Option<u32>,
@@ -94,11 +98,22 @@ impl PlanArgs {
             Some(seeds) => seeds.0.clone(),
             None => run.seeds()?,
         };
+        let seeds = match self.shard {
+            Some(shard) => shard.seeds(&seeds),
+            None => seeds,
+        };
+        if let (true, Some(shard)) = (seeds.is_empty(), self.shard) {
+            anyhow::bail!("shard {shard} has no seed: there are fewer seeds than shards; give fewer shards");
+        }
         let scaffold = Scaffold::named(self.scaffold.as_ref().unwrap_or(&run.scaffold), workspace)?;
         let options = self.model_options.options(workspace, settings, workers, exact);
         let out = match &self.out {
             Some(out) => out.clone(),
             None => fresh_name(workspace, env, &scaffold.manifest().name),
+        };
+        let out = match self.shard {
+            Some(shard) => shard.path(&out),
+            None => out,
         };
         // Said before a model is loaded, which may take a while.
         if out.exists() {

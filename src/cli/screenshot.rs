@@ -22,7 +22,7 @@ pub(super) struct Args {
     #[arg(long, default_value_t = 0)]
     step: u32,
     /// Screen
-    #[arg(long, default_value = "watch", value_parser = ["watch", "runs", "review"])]
+    #[arg(long, default_value = "watch", value_parser = ["watch", "runs", "review", "curate"])]
     screen: String,
     /// The proposal that is open, with `--screen review`
     #[arg(long, value_name = "ID")]
@@ -58,6 +58,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let screen = match args.screen.as_str() {
         "runs" => ShotScreen::Runs,
         "review" => ShotScreen::Review,
+        "curate" => ShotScreen::Curate,
         _ => ShotScreen::Watch,
     };
     if args.run.is_none() && screen == ShotScreen::Watch {

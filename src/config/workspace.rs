@@ -77,6 +77,16 @@ impl Workspace {
         self.root.join("adapters")
     }
 
+    /// Where trainings keep their logs and checkpoints, one folder each.
+    pub fn trainings_dir(&self) -> PathBuf {
+        self.root.join("trainings")
+    }
+
+    /// Where certified training sets live.
+    pub fn datasets_dir(&self) -> PathBuf {
+        self.root.join("datasets")
+    }
+
     /// Where deleted runs lie until the session ends.
     pub fn trash_dir(&self) -> PathBuf {
         self.root.join("trash")

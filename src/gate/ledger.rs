@@ -14,12 +14,36 @@ use crate::review::{GateReport, Origin, Outcome, ProposalId};
 use crate::store::StoreError;
 use crate::types::Digest;
 
+/// What was played against what it is to beat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A scaffold's next version (loop 1).
+    #[default]
+    Revision,
+    /// A memory specialist (loop 2): `revision` names its adapter.
+    Specialist,
+}
+
+impl Kind {
+    /// The word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Revision => "revision",
+            Self::Specialist => "specialist",
+        }
+    }
+}
+
 /// A gate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Row {
+    /// What was played.
+    #[serde(default)]
+    pub kind: Kind,
     /// When it was over, RFC 3339, UTC.
     pub time: String,
-    /// The optimization.
+    /// The optimization or tuning.
     pub optimization: String,
     /// Which iteration, from 1.
     pub iteration: u32,
@@ -76,6 +100,8 @@ pub struct Row {
 pub struct Head<'a> {
     /// Where in an optimization.
     pub origin: &'a Origin,
+    /// What was played.
+    pub kind: Kind,
     /// The proposal.
     pub proposal: &'a ProposalId,
     /// The parent's name and digest.
@@ -96,6 +122,7 @@ impl Row {
             report.pairs.iter().filter_map(side).map(|score| score.seconds).sum()
         };
         Self {
+            kind: head.kind,
             time: jiff::Timestamp::now().to_string(),
             optimization: head.origin.optimization.clone(),
             iteration: head.origin.iteration,
@@ -227,6 +254,7 @@ mod tests {
         };
         let head = Head {
             origin: &origin,
+            kind: Kind::Revision,
             proposal: &proposal.into(),
             parent: ("crafter-v0", Digest::of("a")),
             revision: ("crafter-v0-auto", Digest::of("b")),

@@ -27,6 +27,8 @@ pub enum Side {
     Parent,
     /// The one that may take its place.
     Revision,
+    /// Nobody's: they are played for their traces.
+    Traces,
 }
 
 impl Side {
@@ -35,6 +37,7 @@ impl Side {
         match self {
             Self::Parent => "parent",
             Self::Revision => "revision",
+            Self::Traces => "traces",
         }
     }
 }

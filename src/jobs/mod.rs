@@ -1,6 +1,10 @@
 //! Background work as such: how it is cancelled and how it tells of its progress.
 //!
-//! Owns the cancel flag. Must not know what the work is about.
+//! Owns the cancel flag, running other programs, and what memory there is for the work. Must not know what the work is
+//! about.
+
+pub mod memory;
+pub mod process;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -162,6 +162,19 @@ pub fn open_specialist(base: &Arc<dyn ChatModel>, spec: &str, options: &ModelOpt
     }
 }
 
+/// The file of a local model: what [`open`] would load. `None` for models elsewhere and for names that nothing
+/// answers to.
+pub fn model_file(spec: &str, options: &ModelOptions) -> Option<PathBuf> {
+    if spec.starts_with("recorded:") || spec.starts_with("openai:") {
+        return None;
+    }
+    let path = match is_path(spec) {
+        true => PathBuf::from(spec),
+        false => catalog::path_of(&options.models_dir, spec)?,
+    };
+    path.exists().then_some(path)
+}
+
 /// A model that answers chats with tools, opened.
 type OpenedTools = Result<Arc<dyn ToolModel>, LlmError>;
 

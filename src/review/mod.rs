@@ -17,6 +17,8 @@ mod policy;
 mod promote;
 mod proposal;
 mod selection;
+#[cfg(test)]
+mod selection_tests;
 mod stamp;
 mod standing;
 #[cfg(test)]
@@ -33,5 +35,5 @@ pub use part::{Part, PartId, PartKind, Taken, assemble, parts_of};
 pub use person::person;
 pub use policy::Policy;
 pub use proposal::{Content, Draft, Evidence, Origin, Proposal, ProposalId, RevisionContent};
-pub use selection::{Item, Places, SelectedRun, SelectionContent, items_digest};
+pub use selection::{Facts, Item, Places, SelectedRun, SelectionContent, items_digest};
 pub use standing::{Comment, Extent, ItemVerdict, Items, PartDecision, PartStanding, Standing, State};

@@ -69,6 +69,41 @@ pub struct Item {
     pub note: String,
     /// Items with the same number have nearly the same answer; `None` has none like it.
     pub alike: Option<u32>,
+    /// What speaks for and against it, in numbers.
+    #[serde(default)]
+    pub facts: Facts,
+}
+
+/// What speaks for and against an item, in numbers; what each means is said where candidates are made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Facts {
+    /// Messages of the conversation.
+    pub messages: u32,
+    /// Bytes of the conversation.
+    pub bytes: u64,
+    /// Bytes it wrote.
+    pub bytes_written: u64,
+    /// How often what it wrote was read again.
+    pub later_reads: u32,
+    /// The first step at which it was.
+    pub first_read: Option<StepNo>,
+    /// Mean reward of the following steps less the episode's.
+    pub advantage: f64,
+    /// Sum of rewards of the following steps.
+    pub reward_after: f64,
+    /// Writes that said what stood there already.
+    pub redundant: u32,
+    /// Searches and reads that found nothing.
+    pub empty: u32,
+    /// Tags that could not be read.
+    pub malformed: u32,
+    /// Operations that were refused or failed.
+    pub failed: u32,
+    /// Place in the episode, 0 to 1.
+    pub position: f64,
+    /// Progression of its episode at the end, 0 to 1.
+    pub progression: f64,
 }
 
 /// Digest of a list of items: of their names and what was recorded.

@@ -49,6 +49,11 @@ impl Kinds {
     /// What the world showed.
     pub const FRAMES: Self = Self(1 << 5);
 
+    /// These kinds and those.
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     /// Whether it holds all kinds of the other set.
     pub fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0

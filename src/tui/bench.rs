@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ratatui::Terminal;
@@ -10,6 +11,7 @@ use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::app::{self, Canvas};
+use super::curate::Talk;
 use super::data::{ControlRequest, Data, Effect, Event, Opened, StartRequest};
 use super::edge::Edge;
 use super::keymap::Screen;
@@ -20,9 +22,12 @@ use super::theme::{Depth, Theme};
 use super::{TuiError, update};
 use crate::config::{Settings, Workspace};
 use crate::llm::Usage;
-use crate::review::{Content, Dossier, Draft, Proposal, RevisionContent, Standing};
+use crate::review::{
+    Content, Dossier, Draft, Facts, Item, Proposal, RevisionContent, SelectedRun, SelectionContent, Standing,
+    items_digest,
+};
 use crate::store::Reader;
-use crate::types::{EpisodeNo, StepNo};
+use crate::types::{ChatRole, EpisodeNo, Message, Phase, StepNo};
 
 /// Columns and rows that are measured.
 const SIZE: (u16, u16) = (200, 60);
@@ -53,8 +58,8 @@ pub fn measure(run: &Path, time: Duration) -> Result<Figures, TuiError> {
     let reader = Reader::open(run)?;
     let opened = Opened {
         path: run.to_owned(),
-        rules: std::sync::Arc::new(Rules::of(reader.meta())),
-        meta: std::sync::Arc::new(reader.meta().clone()),
+        rules: Arc::new(Rules::of(reader.meta())),
+        meta: Arc::new(reader.meta().clone()),
         timeline: loader::timeline_of(&reader, EpisodeNo(0), StepNo(0))?,
         step: Some(StepNo(0)),
     };
@@ -174,13 +179,132 @@ pub fn diff() -> Result<f64, TuiError> {
             proposal,
             entries: Vec::new(),
         };
-        update::update(&mut state, Event::Data(Data::Dossier(std::sync::Arc::new(dossier))));
+        update::update(&mut state, Event::Data(Data::Dossier(Arc::new(dossier))));
         update::settle(&mut state);
         draw(&mut canvas, &mut state);
         times.push(ms(began));
     }
     times.sort_by(f64::total_cmp);
     Ok(times[times.len() / 2])
+}
+
+/// What a data selection costs on the screen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Curating {
+    /// Milliseconds from the items to the first frame.
+    pub open_ms: f64,
+    /// Milliseconds of a frame while items are scrolled, the median.
+    pub frame_ms: f64,
+    /// Milliseconds of the slowest frame in a hundred.
+    pub slow_frame_ms: f64,
+}
+
+/// Measures the Curate screen over so many items, each key moving to another one with its conversation.
+///
+/// # Errors
+/// When the theme cannot be read.
+pub fn curate(count: u32) -> Result<Curating, TuiError> {
+    let theme = Theme::load("dark", Depth::True)?;
+    let mut state = State::new(SIZE, theme, Screen::Curate);
+    let Ok(terminal) = Terminal::new(TestBackend::new(SIZE.0, SIZE.1));
+    let mut canvas = Canvas::new(terminal);
+    let items = Arc::new((0..count).map(item).collect::<Vec<_>>());
+    let proposal = Proposal::new("p1".into(), String::new(), selection(&items));
+    let dossier = Arc::new(Dossier {
+        standing: Standing::of(&proposal, &[]),
+        proposal,
+        entries: Vec::new(),
+    });
+    let talk = Arc::new(Talk {
+        messages: vec![
+            Message::new(ChatRole::System, "You play and keep notes. ".repeat(100)),
+            Message::new(ChatRole::User, "You see grass to your west.\n".repeat(40)),
+            Message::new(ChatRole::Assistant, "<|APPEND|>map.txt|12,7 a tree<|END|>\n<|DONE|>"),
+        ],
+        vocabulary: Rules::default().vocabulary,
+        ..Talk::default()
+    });
+    let began = Instant::now();
+    let id: crate::review::ProposalId = "p1".into();
+    state.curate.opening = Some(id.clone());
+    update::update(&mut state, Event::Data(Data::Items(id.clone(), items)));
+    update::update(&mut state, Event::Data(Data::Dossier(dossier)));
+    update::settle(&mut state);
+    draw(&mut canvas, &mut state);
+    let open_ms = ms(began);
+    let mut frames = Vec::new();
+    for n in 0..400 {
+        let code = match n % 4 {
+            0 => KeyCode::PageDown,
+            1 if n % 40 == 1 => KeyCode::End,
+            2 if n % 40 == 2 => KeyCode::Home,
+            _ => KeyCode::Char('j'),
+        };
+        let began = Instant::now();
+        update::update(&mut state, Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+        for effect in update::settle(&mut state) {
+            if let Effect::Talk(wish) = effect {
+                for wanted in wish.wanted {
+                    let (proposal, at, talk) = (id.clone(), wanted.at, Ok(Arc::clone(&talk)));
+                    update::update(&mut state, Event::Data(Data::Talk { proposal, at, talk }));
+                }
+            }
+        }
+        update::settle(&mut state);
+        draw(&mut canvas, &mut state);
+        frames.push(ms(began));
+    }
+    frames.sort_by(f64::total_cmp);
+    Ok(Curating {
+        open_ms,
+        frame_ms: frames[frames.len() / 2],
+        slow_frame_ms: frames[frames.len() * 99 / 100],
+    })
+}
+
+fn selection(items: &[Item]) -> Draft {
+    Draft {
+        author: "rules".to_owned(),
+        title: String::new(),
+        rationale: String::new(),
+        evidence: Vec::new(),
+        usage: Usage::default(),
+        origin: None,
+        content: Content::Selection(Box::new(SelectionContent {
+            env: "crafter".to_owned(),
+            scaffold: "crafter-v0".to_owned(),
+            runs: vec![SelectedRun {
+                path: "traces.db".to_owned(),
+                id: "traces".into(),
+            }],
+            criteria: String::new(),
+            items: items_digest(items),
+            count: items.len() as u32,
+            selected: items.len() as u32,
+            gate_seeds: vec![42],
+            minimum: 300,
+        })),
+    }
+}
+
+fn item(n: u32) -> Item {
+    let phase = if n.is_multiple_of(2) { Phase::Log } else { Phase::Plan };
+    Item {
+        id: format!("traces:{}:{n}:{}", n / 1000, phase.word()),
+        run: 0,
+        episode: EpisodeNo(n / 1000),
+        seed: u64::from(n / 1000) + 100,
+        step: StepNo(n % 1000),
+        phase,
+        ops: vec![["APPEND", "READ", "SEARCH"][n as usize % 3].to_owned()],
+        digest: crate::types::Digest::of(n.to_le_bytes()),
+        selected: true,
+        score: 0.5,
+        reason: "read 2 times, advantage +0.12".to_owned(),
+        note: format!("read at step {}, reward +1 after it", n % 1000 + 9),
+        alike: n.is_multiple_of(7).then_some(n / 14),
+        facts: Facts::default(),
+    }
 }
 
 /// What was measured while several episodes played.
@@ -229,7 +353,7 @@ pub fn crowd(workspace: &Workspace, episodes: u32, time: Duration) -> Result<Cro
             paced = true;
         }
         effects.extend(update::settle(&mut state));
-        let meta = state.watch.as_ref().map(|watch| std::sync::Arc::clone(&watch.meta));
+        let meta = state.watch.as_ref().map(|watch| Arc::clone(&watch.meta));
         for effect in std::mem::take(&mut effects) {
             edge.carry_out(effect, meta.as_ref());
         }

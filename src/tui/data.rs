@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use ratatui::crossterm::event::KeyEvent;
 
+use super::curate::{CurateNews, Talk};
 pub(crate) use super::effects::{ControlRequest, EditRequest, Effect, LoadRequest, ThemeRequest};
 pub(crate) use super::entries::{Here, RunEntry, RunState, StartRequest};
 use super::filter::{Filter, Match};
@@ -20,10 +21,11 @@ use super::pictures::{Graphics, Ready};
 use super::rules::Rules;
 use super::take_over::Edited;
 use super::theme::Theme;
+use super::trainings::Training;
 use super::widgets::diff::Side;
 use super::widgets::syntax::Spans;
 use crate::analysis::Heat;
-use crate::review::{Dossier, ProposalId, Standing};
+use crate::review::{Dossier, Item, ProposalId, Standing};
 use crate::store::{FileState, StepMark};
 use crate::types::{Digest, EpisodeNo, EpisodeSummary, Event as RunEvent, RunMeta, StepNo, StepRecord};
 
@@ -198,6 +200,19 @@ pub(crate) enum Data {
     Proposals(Vec<Standing>),
     /// A proposal that was opened, or that goes on.
     Dossier(Arc<Dossier>),
+    /// The items of a data selection that is about to be opened.
+    Items(ProposalId, Arc<Vec<Item>>),
+    /// The conversation of an item, or why there is none.
+    Talk {
+        /// The selection.
+        proposal: ProposalId,
+        /// Place of the item in it.
+        at: u32,
+        /// What was recorded, and what the postprocess cuts.
+        talk: Result<Arc<Talk>, String>,
+    },
+    /// News of a data selection that is made or certified.
+    Curate(CurateNews),
     /// A proposal that shall be opened.
     ShowProposal(ProposalId),
     /// A proposal that cannot be opened: cause and next step.
@@ -408,8 +423,10 @@ pub(crate) enum SearchNews {
 /// News of Lab, and of the optimization that this process works on.
 #[derive(Debug, Clone)]
 pub(crate) enum LabNews {
-    /// Everything it shows.
+    /// Everything it shows but trainings.
     Loaded(Box<LabData>),
+    /// All trainings.
+    Trainings(Vec<Training>),
     /// The optimization has a name.
     Began(String),
     /// What it does, and how far that is; 0 of 0 when unknown.

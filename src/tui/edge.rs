@@ -8,6 +8,8 @@ use std::time::Instant;
 use crossbeam_channel::{Receiver, Sender};
 
 use super::coloring;
+use super::curate::TalkWish;
+use super::curating;
 use super::data::{Data, EditRequest, Effect, Event, LiveId, StartRequest};
 use super::effects::{Ask, ColourRequest, EditOf, LabAsk};
 use super::insight;
@@ -21,6 +23,7 @@ use super::playing::{Played, Playing};
 use super::proposals;
 use super::specialist::Wish;
 use super::theme::Themes;
+use super::trainings::Follower;
 use crate::agent::RunHandle;
 use crate::analysis::Analyst;
 use crate::config::{Settings, Workspace};
@@ -57,6 +60,10 @@ pub(super) struct Edge {
     exchange: Cancel,
     /// The optimization under way.
     optimization: Cancel,
+    trainings: Option<Follower>,
+    talks: Option<Sender<TalkWish>>,
+    /// The selection that is being made.
+    selecting: Cancel,
 }
 
 /// What only the program's loop can do.
@@ -114,6 +121,9 @@ impl Edge {
             pull: Cancel::new(),
             exchange: Cancel::new(),
             optimization: Cancel::new(),
+            trainings: None,
+            talks: None,
+            selecting: Cancel::new(),
         })
     }
 
@@ -215,6 +225,15 @@ impl Edge {
                 let _ = self.proposals.send(ask);
             }
             Effect::Colour(request) => self.colour(request),
+            Effect::Talk(wish) => self.talk(wish),
+            Effect::Select(request) => {
+                self.selecting = Cancel::new();
+                let (workspace, cancel) = (self.workspace.clone(), self.selecting.clone());
+                jobs::spawn(&self.events, move |events| {
+                    curating::select(&workspace, &request, &cancel, events)
+                });
+            }
+            Effect::StopSelecting => self.selecting.cancel(),
             Effect::Start(request) => self.start(request),
             Effect::Resume(path) => {
                 let (workspace, settings) = (self.workspace.clone(), self.settings.clone());
@@ -292,7 +311,13 @@ impl Edge {
     fn lab(&mut self, ask: LabAsk) {
         let (workspace, settings) = (self.workspace.clone(), self.settings.clone());
         let job = match ask {
-            LabAsk::Load => return jobs::spawn(&self.events, move |_| laboratory::load(&workspace)),
+            LabAsk::Load => {
+                // They are followed from the first look at Lab on.
+                if self.trainings.is_none() {
+                    self.trainings = Follower::start(&workspace, self.events.clone());
+                }
+                return jobs::spawn(&self.events, move |_| laboratory::load(&workspace));
+            }
             LabAsk::Stop => return self.optimization.cancel(),
             LabAsk::Start(request) => optimizing::Job::Start(request),
             LabAsk::Resume(name) => optimizing::Job::Resume(name),
@@ -312,6 +337,17 @@ impl Edge {
         if let Some(colours) = &self.colours {
             // Without room the lines stay plain.
             let _ = colours.try_send(request);
+        }
+    }
+
+    /// Has conversations read. The thread begins with the first wish.
+    fn talk(&mut self, wish: TalkWish) {
+        if self.talks.is_none() {
+            self.talks = curating::spawn(self.events.clone()).ok();
+        }
+        if let Some(talks) = &self.talks {
+            // Without room the newest is asked for with the next item.
+            let _ = talks.try_send(wish);
         }
     }
 
@@ -389,8 +425,10 @@ impl Edge {
         self.filter.cancel();
         self.analysis.cancel();
         self.lookout = None;
+        self.trainings = None;
         self.pull.cancel();
         self.optimization.cancel();
+        self.selecting.cancel();
         self.adopt();
         let emptied = locked(&self.trash).empty();
         (self.played.into_handles(), emptied.err().map(|error| error.to_string()))

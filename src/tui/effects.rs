@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::curate::{SelectRequest, TalkWish};
 use super::data::LiveId;
 use super::entries::StartRequest;
 use super::filter::Filter;
@@ -14,7 +15,7 @@ use super::optimize::OptimizeRequest;
 use super::pictures::Wanted;
 use super::theme::Depth;
 use super::widgets::diff::Side;
-use crate::review::{PartId, ProposalId, Seq, What};
+use crate::review::{Item, Judgement, PartId, ProposalId, Seq, What};
 use crate::types::{Action, Digest, EpisodeNo, StepNo};
 
 /// What the edge is asked to do.
@@ -130,6 +131,12 @@ pub(crate) enum Effect {
     Lab(LabAsk),
     /// Something about proposals.
     Review(Ask),
+    /// Read the conversations of some items, the first one first; what was asked for before is not needed any more.
+    Talk(TalkWish),
+    /// Make a data selection from runs.
+    Select(SelectRequest),
+    /// Stop making one, or certifying.
+    StopSelecting,
     /// Find the colours of some lines.
     Colour(ColourRequest),
     /// Start something new.
@@ -233,13 +240,17 @@ pub(crate) enum Ask {
     Open(ProposalId),
     /// It is not looked at any more.
     Close,
+    /// Decide on items that were shown.
+    Judge(ProposalId, Seq, Arc<Vec<Item>>, Judgement),
     /// Add these entries.
     Append(ProposalId, Seq, Vec<What>),
     /// Take back what was done last.
     Undo(ProposalId, Seq),
     /// Commit the decisions, then check what comes out.
     Commit(ProposalId, Seq),
-    /// Check what came out.
+    /// Commit the decisions on items, then certify what was accepted; why there are fewer than there should be.
+    CommitItems(ProposalId, Seq, Option<String>),
+    /// Check what came out; of a selection, certify it.
     Check(ProposalId),
     /// Make the result the head.
     Promote(ProposalId, String),

@@ -313,7 +313,7 @@ pub(crate) fn text_of(text: &str) -> String {
 }
 
 /// Styles of the tags and of the chat template's own marks.
-fn spans(text: &str, theme: &Theme, vocabulary: &[OpSyntax]) -> Vec<(Range<usize>, Style)> {
+pub(crate) fn spans(text: &str, theme: &Theme, vocabulary: &[OpSyntax]) -> Vec<(Range<usize>, Style)> {
     let mut spans: Vec<(Range<usize>, Style)> = protocol::highlight(text, vocabulary)
         .into_iter()
         .map(|(range, kind)| (range, tag_style(kind, theme)))

@@ -67,6 +67,14 @@ pub(crate) enum Place {
     Proposal,
     /// A hunk of it that a verdict can be given on.
     Gate,
+    /// The list of data selections.
+    Curate,
+    /// An open data selection, whatever has the focus.
+    Selection,
+    /// Its items, which verdicts can be given on.
+    Items,
+    /// The dialog that makes a data selection.
+    Select,
     /// A summary before something that counts.
     Seal,
     /// A question.
@@ -102,6 +110,10 @@ impl Place {
             Self::Review => "Review",
             Self::Proposal => "Proposal",
             Self::Gate => "Gate",
+            Self::Curate => "Curate",
+            Self::Selection => "Data selection",
+            Self::Items => "Gate",
+            Self::Select => "New selection",
             Self::Seal => "Summary",
             Self::Confirm => "Question",
         }
@@ -111,7 +123,7 @@ impl Place {
     pub(crate) fn types(self) -> bool {
         matches!(
             self,
-            Self::Picker | Self::Line | Self::Form | Self::TakeOver | Self::Walk | Self::Optimize
+            Self::Picker | Self::Line | Self::Form | Self::TakeOver | Self::Walk | Self::Optimize | Self::Select
         )
     }
 }
@@ -127,6 +139,8 @@ pub(crate) enum Screen {
     Lab,
     /// Proposals and the decisions on them.
     Review,
+    /// Data selections and the decisions on their items.
+    Curate,
 }
 
 /// A kind of event on the timeline.
@@ -242,6 +256,8 @@ pub(crate) enum Action {
     Discard,
     WhyNot,
     Beside,
+    NewSelection,
+    ReadAt,
 }
 
 /// One row of the table.

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::optimize::OptimizeForm;
+use super::trainings::Training;
 use super::widgets::list::Scroll;
 use crate::review::{GateReport, Outcome, Pair, ProposalId, State as Stage};
 use crate::scaffold::{Lineage, Node};
@@ -23,11 +24,19 @@ pub(crate) enum LabPane {
     Gates,
     /// Optimizations.
     Optimizations,
+    /// Trainings of adapters.
+    Trainings,
 }
 
 impl LabPane {
     /// In the order of Tab.
-    pub(crate) const ALL: [Self; 4] = [Self::Lineage, Self::Chart, Self::Gates, Self::Optimizations];
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Lineage,
+        Self::Chart,
+        Self::Gates,
+        Self::Optimizations,
+        Self::Trainings,
+    ];
 
     /// Its name.
     pub(crate) fn title(self) -> &'static str {
@@ -36,6 +45,7 @@ impl LabPane {
             Self::Chart => "Progression",
             Self::Gates => "Gates",
             Self::Optimizations => "Optimizations",
+            Self::Trainings => "Trainings",
         }
     }
 
@@ -110,6 +120,29 @@ pub(crate) struct GateRow {
     pub(crate) dollars: Option<f64>,
 }
 
+/// A memory specialist that was played against what it is to beat, as the ledger tells it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Specialist {
+    /// Its adapter.
+    pub(crate) name: String,
+    /// Digest of the adapter.
+    pub(crate) digest: Digest,
+    /// Its recipe.
+    pub(crate) proposal: ProposalId,
+    /// Which tuning it is from, and which iteration of that.
+    pub(crate) tuning: (String, u32),
+    /// Its mean progression with the standard error.
+    pub(crate) mean: (f64, f64),
+    /// What it was played against, and the mean of that.
+    pub(crate) against: (String, f64),
+    /// Seeds.
+    pub(crate) seeds: usize,
+    /// By the paper's rule.
+    pub(crate) outcome: Outcome,
+    /// Its run.
+    pub(crate) run: PathBuf,
+}
+
 /// An optimization as Lab shows it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Optimized {
@@ -156,6 +189,8 @@ pub(crate) struct LabData {
     pub(crate) proposals: Vec<Suggested>,
     /// The ledger, oldest first.
     pub(crate) ledger: Vec<GateRow>,
+    /// Specialists, oldest first.
+    pub(crate) specialists: Vec<Specialist>,
     /// Optimizations, newest first.
     pub(crate) optimizations: Vec<Optimized>,
     /// Episodes of the runs of gates by seed.
@@ -213,6 +248,8 @@ pub(crate) enum LineageRow {
     Proposal(usize, usize),
     /// A run of a version: their indexes.
     Run(usize, usize),
+    /// A memory specialist: its index.
+    Specialist(usize),
 }
 
 /// A row of the gates.
@@ -267,7 +304,11 @@ pub(crate) struct LabScreen {
     /// The pane with the focus.
     pub(crate) pane: LabPane,
     /// Where each pane is scrolled to.
-    pub(crate) scrolls: [Scroll; 4],
+    pub(crate) scrolls: [Scroll; 5],
+    /// Trainings, the one that was worked on last first.
+    pub(crate) trainings: Vec<Training>,
+    /// Of the selected training shows what it is trained with, in place of its loss.
+    pub(crate) shows_facts: bool,
     /// Versions whose runs show, by name and digest.
     pub(crate) unfolded: BTreeSet<(String, Digest)>,
     /// Gates whose seeds show.
@@ -308,11 +349,12 @@ impl LabScreen {
             LabPane::Chart => self.charted().len(),
             LabPane::Gates => self.gate_lines().len(),
             LabPane::Optimizations => self.data.optimizations.len(),
+            LabPane::Trainings => self.trainings.len(),
         }
     }
 
     /// Rows of the lineage: versions as a tree, below each its runs if they are unfolded, and the proposals that
-    /// were made from it and became no version.
+    /// were made from it and became no version; then specialists.
     pub(crate) fn lineage_rows(&self) -> Vec<LineageRow> {
         let nodes = &self.data.lineage.nodes;
         let mut rows = Vec::new();
@@ -330,6 +372,7 @@ impl LabScreen {
                 }
             }
         }
+        rows.extend((0..self.data.specialists.len()).map(LineageRow::Specialist));
         rows
     }
 
@@ -347,6 +390,7 @@ impl LabScreen {
                 let parent = self.data.proposals.get(at)?.parent;
                 nodes.iter().find(|node| node.digest == parent)
             }
+            LineageRow::Specialist(_) => None,
         }
     }
 
@@ -385,6 +429,19 @@ impl LabScreen {
     /// The selected row of the gates.
     pub(crate) fn selected_gate(&self) -> Option<GateLine> {
         self.gate_lines().get(self.scroll(LabPane::Gates).selected).copied()
+    }
+
+    /// Takes in trainings; the selection stays with its training.
+    pub(crate) fn take_trainings(&mut self, trainings: Vec<Training>) {
+        let name = self.selected_training().map(|one| one.name.clone());
+        self.trainings = trainings;
+        let at = name.and_then(|name| self.trainings.iter().position(|one| one.name == name));
+        self.scrolls[LabPane::Trainings as usize].selected = at.unwrap_or(0);
+    }
+
+    /// The selected training.
+    pub(crate) fn selected_training(&self) -> Option<&Training> {
+        self.trainings.get(self.scroll(LabPane::Trainings).selected)
     }
 
     /// The selected optimization.

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::data::{Data, LabNews};
-use super::lab::{GateRow, LabData, Optimized, Suggested};
+use super::lab::{GateRow, LabData, Optimized, Specialist, Suggested};
 use crate::config::Workspace;
 use crate::evolve::session::{Effect, Listed, Log};
-use crate::gate::ledger::{Ledger, Row};
+use crate::gate::ledger::{Kind, Ledger, Row};
 use crate::review::{Desk, Standing};
 use crate::scaffold::lineage;
 use crate::store::{ListedRun, Registry};
@@ -41,6 +41,11 @@ pub(super) fn load(workspace: &Workspace) -> Data {
     }
     match Ledger::of(workspace).rows() {
         Ok((rows, torn)) => {
+            data.specialists = rows
+                .iter()
+                .filter(|row| row.kind == Kind::Specialist)
+                .map(specialist)
+                .collect();
             data.ledger = rows.into_iter().map(gate_row).collect();
             if torn > 0 {
                 data.faults.push(format!(
@@ -71,6 +76,20 @@ fn suggested(standing: Standing) -> Suggested {
         stage: standing.state,
         why: standing.why,
         gate: standing.gate.map(|gate| *gate),
+    }
+}
+
+fn specialist(row: &Row) -> Specialist {
+    Specialist {
+        name: row.revision.clone(),
+        digest: row.revision_digest,
+        proposal: row.proposal.clone(),
+        tuning: (row.optimization.clone(), row.iteration),
+        mean: (row.revision_mean, row.revision_error),
+        against: (row.parent.clone(), row.parent_mean),
+        seeds: row.seeds.len(),
+        outcome: row.outcome,
+        run: row.revision_run.clone().into(),
     }
 }
 

@@ -71,6 +71,31 @@ impl ReviewPane {
     }
 }
 
+/// A pane of an open data selection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum CuratePane {
+    /// The list of items.
+    Items,
+    /// The conversation of the one under the cursor.
+    Talk,
+    /// What the set is made of.
+    Balance,
+}
+
+impl CuratePane {
+    /// In the order of Tab.
+    pub(crate) const ALL: [Self; 3] = [Self::Items, Self::Talk, Self::Balance];
+
+    /// Its name.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Items => "Items",
+            Self::Talk => "Conversation",
+            Self::Balance => "Balance",
+        }
+    }
+}
+
 /// The parts of a screen of panes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Panes<P> {
@@ -86,6 +111,8 @@ pub(crate) struct Panes<P> {
 pub(crate) type LabLayout = Panes<LabPane>;
 /// The parts of an open proposal.
 pub(crate) type ReviewLayout = Panes<ReviewPane>;
+/// The parts of an open data selection.
+pub(crate) type CurateLayout = Panes<CuratePane>;
 
 impl<P: PartialEq> Panes<P> {
     /// One pane under a line of tabs.
@@ -123,7 +150,8 @@ pub(crate) fn lab(size: (u16, u16), focus: LabPane) -> LabLayout {
         return Panes::tabbed(Rect::default(), body, focus);
     }
     let left = body.width / 2;
-    let (upper, lower) = (body.height * 58 / 100, body.height * 40 / 100);
+    let upper = body.height * 58 / 100;
+    let (chart, gates) = (body.height * 27 / 100, body.height * 32 / 100);
     let part = |x: u16, width: u16, y: u16, height: u16| Rect::new(body.x + x, body.y + y, width, height);
     Panes {
         banner: Rect::default(),
@@ -131,10 +159,11 @@ pub(crate) fn lab(size: (u16, u16), focus: LabPane) -> LabLayout {
         panes: vec![
             (LabPane::Lineage, part(0, left, 0, upper)),
             (LabPane::Optimizations, part(0, left, upper, body.height - upper)),
-            (LabPane::Chart, part(left, body.width - left, 0, lower)),
+            (LabPane::Chart, part(left, body.width - left, 0, chart)),
+            (LabPane::Gates, part(left, body.width - left, chart, gates)),
             (
-                LabPane::Gates,
-                part(left, body.width - left, lower, body.height - lower),
+                LabPane::Trainings,
+                part(left, body.width - left, chart + gates, body.height - chart - gates),
             ),
         ],
     }
@@ -142,16 +171,7 @@ pub(crate) fn lab(size: (u16, u16), focus: LabPane) -> LabLayout {
 
 /// The parts of an open proposal for a terminal of the given size.
 pub(crate) fn review(size: (u16, u16), focus: ReviewPane) -> ReviewLayout {
-    let body = frame(size).body;
-    let banner = Rect {
-        height: body.height.min(1),
-        ..body
-    };
-    let body = Rect {
-        y: body.y + banner.height,
-        height: body.height.saturating_sub(1),
-        ..body
-    };
+    let (banner, body) = under_banner(frame(size).body);
     if size.0 < FOUR {
         return Panes::tabbed(banner, body, focus);
     }
@@ -168,6 +188,53 @@ pub(crate) fn review(size: (u16, u16), focus: ReviewPane) -> ReviewLayout {
             (ReviewPane::Gate, part(0, side, body.height - gate, gate)),
         ],
     }
+}
+
+/// The parts of an open data selection for a terminal of the given size. On a narrow one the items stand over the
+/// conversation, with a row between them, so that a verdict is about something that is on the screen.
+pub(crate) fn curate(size: (u16, u16), focus: CuratePane) -> CurateLayout {
+    let body = frame(size).body;
+    let (banner, body) = under_banner(body);
+    let part = |x: u16, width: u16, y: u16, height: u16| Rect::new(body.x + x, body.y + y, width, height);
+    if size.0 < FOUR {
+        let mut plan = Panes::tabbed(banner, body, focus);
+        if focus == CuratePane::Items {
+            let items = (body.height * 36 / 100).max(3);
+            plan.panes = vec![
+                (CuratePane::Items, part(0, body.width, 1, items)),
+                (
+                    CuratePane::Talk,
+                    part(0, body.width, items + 2, body.height.saturating_sub(items + 2)),
+                ),
+            ];
+        }
+        return plan;
+    }
+    let side = (body.width * 38 / 100).clamp(56, 84);
+    let balance = (body.height * 42 / 100).clamp(12, 24);
+    Panes {
+        banner,
+        tabs: None,
+        panes: vec![
+            (CuratePane::Items, part(0, side, 0, body.height - balance)),
+            (CuratePane::Balance, part(0, side, body.height - balance, balance)),
+            (CuratePane::Talk, part(side, body.width - side, 0, body.height)),
+        ],
+    }
+}
+
+/// A row for a banner, and what is below it.
+fn under_banner(body: Rect) -> (Rect, Rect) {
+    let banner = Rect {
+        height: body.height.min(1),
+        ..body
+    };
+    let body = Rect {
+        y: body.y + banner.height,
+        height: body.height.saturating_sub(1),
+        ..body
+    };
+    (banner, body)
 }
 
 /// Whether the terminal is too small to draw anything useful.

@@ -3,8 +3,7 @@
 //! Owns what is typed and chosen, and turning it into a request. Must not start anything.
 
 use super::data::Here;
-use super::overlay::erase_word;
-use super::start::Erase;
+use super::fields::{Field, Fields};
 use crate::config::RunSettings;
 use crate::types::Seeds;
 
@@ -46,9 +45,8 @@ pub(crate) enum Wish {
     Workers,
 }
 
-impl Wish {
-    /// All, from top to bottom.
-    pub(crate) const ALL: [Self; 7] = [
+impl Field for Wish {
+    const ALL: &'static [Self] = &[
         Self::Scaffold,
         Self::Seeds,
         Self::Iterations,
@@ -58,8 +56,11 @@ impl Wish {
         Self::Workers,
     ];
 
-    /// Its name.
-    pub(crate) fn name(self) -> &'static str {
+    fn place(self) -> usize {
+        self as usize
+    }
+
+    fn name(self) -> &'static str {
         match self {
             Self::Scaffold => "scaffold",
             Self::Seeds => "seeds",
@@ -71,8 +72,7 @@ impl Wish {
         }
     }
 
-    /// What may be written.
-    pub(crate) fn about(self) -> &'static str {
+    fn about(self) -> &'static str {
         match self {
             Self::Scaffold => "the scaffold that is to become better",
             Self::Seeds => "parent and revision play the same: 42..51, or 1,2,9",
@@ -83,16 +83,17 @@ impl Wish {
             Self::Workers => "episodes played at the same time",
         }
     }
+
+    fn step(self) -> i64 {
+        if self == Self::Steps { 100 } else { 1 }
+    }
 }
 
 /// The dialog that starts an optimization.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OptimizeForm {
-    texts: [String; 7],
-    /// The field that is written in.
-    pub(crate) at: usize,
-    /// What is wrong, and what to do.
-    pub(crate) error: Option<String>,
+    /// What is written.
+    pub(crate) fields: Fields<Wish>,
     here: Here,
 }
 
@@ -100,7 +101,7 @@ impl OptimizeForm {
     /// The dialog with this scaffold, else with the settings'.
     pub(crate) fn new(scaffold: Option<&str>, run: &RunSettings, here: &Here) -> Self {
         Self {
-            texts: [
+            fields: Fields::new([
                 scaffold.unwrap_or(&run.scaffold).to_owned(),
                 "42..51".to_owned(),
                 "5".to_owned(),
@@ -108,9 +109,7 @@ impl OptimizeForm {
                 run.model.clone(),
                 run.max_steps.to_string(),
                 run.workers.to_string(),
-            ],
-            at: 0,
-            error: None,
+            ]),
             here: here.clone(),
         }
     }
@@ -122,17 +121,7 @@ impl OptimizeForm {
 
     /// Another scaffold is meant.
     pub(crate) fn mean(&mut self, scaffold: &str) {
-        scaffold.clone_into(&mut self.texts[Wish::Scaffold as usize]);
-    }
-
-    /// The text of a field.
-    pub(crate) fn text(&self, wish: Wish) -> &str {
-        &self.texts[wish as usize]
-    }
-
-    /// The field that is written in.
-    pub(crate) fn field(&self) -> Wish {
-        Wish::ALL[self.at.min(Wish::ALL.len() - 1)]
+        self.fields.set(Wish::Scaffold, scaffold);
     }
 
     /// What there is to choose from, where there is a choice.
@@ -148,73 +137,25 @@ impl OptimizeForm {
         }
     }
 
-    /// Moves to another field.
-    pub(crate) fn go(&mut self, by: isize) {
-        self.at = self.at.saturating_add_signed(by).min(Wish::ALL.len() - 1);
-    }
-
     /// The next choice, or a number that is larger or smaller.
     pub(crate) fn choose(&mut self, by: i32) {
-        self.error = None;
-        let wish = self.field();
-        let choices: Vec<String> = self.choices(wish).into_iter().map(str::to_owned).collect();
-        let text = &mut self.texts[wish as usize];
-        if choices.is_empty() {
-            let step = if wish == Wish::Steps { 100 } else { 1 };
-            if let Ok(number) = text.trim().parse::<u64>() {
-                *text = number.saturating_add_signed(i64::from(by) * step).max(1).to_string();
-            }
-            return;
-        }
-        let next = match choices.iter().position(|choice| choice == text) {
-            Some(at) => (at as i64 + i64::from(by)).rem_euclid(choices.len() as i64),
-            None => 0,
-        };
-        text.clone_from(&choices[next as usize]);
-    }
-
-    /// A letter is typed.
-    pub(crate) fn write(&mut self, c: char) {
-        self.error = None;
-        self.texts[self.field() as usize].push(c);
-    }
-
-    /// A letter, a word or all of it is erased.
-    pub(crate) fn erase(&mut self, how: Erase) {
-        self.error = None;
-        let text = &mut self.texts[self.field() as usize];
-        match how {
-            Erase::Letter => drop(text.pop()),
-            Erase::Word => erase_word(text),
-            Erase::All => text.clear(),
-        }
+        let choices: Vec<String> = self
+            .choices(self.fields.field())
+            .into_iter()
+            .map(str::to_owned)
+            .collect();
+        self.fields.choose(by, &choices);
     }
 
     /// The optimization that is wished for. What cannot be is said in `error`, at its field.
     pub(crate) fn request(&mut self) -> Option<OptimizeRequest> {
-        self.error = None;
-        match self.checked() {
-            Ok(request) => Some(request),
-            Err((wish, error)) => {
-                self.at = wish as usize;
-                self.error = Some(error);
-                None
-            }
-        }
+        let made = self.checked();
+        self.fields.settled(made)
     }
 
     fn checked(&self) -> Result<OptimizeRequest, (Wish, String)> {
-        let given = |wish: Wish| match self.text(wish).trim() {
-            "" => Err((wish, format!("{} is empty: {}", wish.name(), wish.about()))),
-            text => Ok(text.to_owned()),
-        };
-        let number = |wish: Wish, most: u32| {
-            let text = given(wish)?;
-            match text.parse::<u32>() {
-                Ok(number) if (1..=most).contains(&number) => Ok(number),
-                _ => Err((wish, format!("`{text}` is no number from 1 to {most}"))),
-            }
-        };
+        let given = |wish| self.fields.given(wish);
+        let number = |wish, most| self.fields.number(wish, most);
         let seeds = given(Wish::Seeds)?;
         seeds.parse::<Seeds>().map_err(|error| (Wish::Seeds, error))?;
         Ok(OptimizeRequest {
@@ -230,7 +171,7 @@ impl OptimizeForm {
 
     /// The command that does the same.
     pub(crate) fn command(&self) -> String {
-        let of = |wish: Wish| self.text(wish).trim().to_owned();
+        let of = |wish: Wish| self.fields.trimmed(wish).to_owned();
         let quoted = |text: String| if text.contains(' ') { format!("'{text}'") } else { text };
         format!(
             "automem optimize --scaffold {} --seeds {} --iterations {} --meta {} --model {} --max-steps {} --workers {}",
@@ -249,6 +190,7 @@ impl OptimizeForm {
 mod tests {
     use super::*;
     use crate::config::Settings;
+    use crate::tui::fields::Erase;
 
     #[test]
     fn what_is_written_becomes_a_request_and_faults_are_said_at_their_field() {
@@ -263,12 +205,12 @@ mod tests {
             last: None,
         };
         let mut form = OptimizeForm::new(Some("mine"), &Settings::default().run, &here);
-        assert_eq!(form.text(Wish::Scaffold), "mine");
+        assert_eq!(form.fields.text(Wish::Scaffold), "mine");
         form.choose(1);
-        assert_eq!(form.text(Wish::Scaffold), "crafter-v0");
-        form.go(2);
+        assert_eq!(form.fields.text(Wish::Scaffold), "crafter-v0");
+        form.fields.go(2);
         form.choose(-1);
-        form.go(2);
+        form.fields.go(2);
         form.choose(1);
         let request = form.request().unwrap();
         assert_eq!(
@@ -279,13 +221,13 @@ mod tests {
             form.command()
                 .starts_with("automem optimize --scaffold crafter-v0 --seeds 42..51 --iterations 4")
         );
-        form.go(-3);
-        form.erase(Erase::All);
-        form.go(9);
+        form.fields.go(-3);
+        form.fields.erase(Erase::All);
+        form.fields.go(9);
         assert!(form.request().is_none());
-        assert_eq!(form.field(), Wish::Seeds);
-        assert!(form.error.as_ref().unwrap().contains("empty"));
-        "1..x".chars().for_each(|c| form.write(c));
-        assert!(form.request().is_none() && form.error.as_ref().unwrap().contains("no seed"));
+        assert_eq!(form.fields.field(), Wish::Seeds);
+        assert!(form.fields.error.as_ref().unwrap().contains("empty"));
+        "1..x".chars().for_each(|c| form.fields.write(c));
+        assert!(form.request().is_none() && form.fields.error.as_ref().unwrap().contains("no seed"));
     }
 }

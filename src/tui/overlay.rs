@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::curate::SelectForm;
 use super::data::LiveId;
 use super::insight::InsightPanel;
 use super::inspector::Inspector;
@@ -13,7 +14,7 @@ use super::take_over::TakeOver;
 use super::widgets::list::Scroll;
 use super::widgets::text;
 use crate::agent::NO_SPECIALIST;
-use crate::review::{Reason, Seq};
+use crate::review::{Judgement, Reason, Seq};
 use crate::types::StepNo;
 
 /// Something over the screen; keys go to it alone.
@@ -37,6 +38,8 @@ pub(crate) enum Overlay {
     Form(Box<Form>),
     /// The dialog that starts an optimization.
     Optimize(Box<OptimizeForm>),
+    /// The dialog that makes a data selection.
+    Select(Box<SelectForm>),
     /// The choice of columns; the selected one.
     Columns(usize),
     /// Steps to go to, and what they have in common.
@@ -72,6 +75,7 @@ impl Overlay {
             Self::Inspector(_) => vec![Place::Inspector, Place::Global, Place::Always],
             Self::Form(_) => vec![Place::Form, Place::Always],
             Self::Optimize(_) => vec![Place::Optimize, Place::Always],
+            Self::Select(_) => vec![Place::Select, Place::Always],
             Self::Columns(_) => vec![Place::Columns, Place::Global, Place::Always],
         }
     }
@@ -327,6 +331,10 @@ pub(crate) enum LineFor {
     Discard,
     /// Take a promotion back.
     Demote,
+    /// Show only some items.
+    Items,
+    /// Commit fewer items than there should be.
+    Fewer,
 }
 
 /// A line of text that is being written.
@@ -351,6 +359,8 @@ impl LinePrompt {
             LineFor::Overrule => "the gate does not say so: promote all the same, because",
             LineFor::Discard => "discard it, because",
             LineFor::Demote => "take the promotion back, because",
+            LineFor::Items => "show only (selected waiting phase: op: ep: seed: reads>0 alike, or words)",
+            LineFor::Fewer => "fewer than the minimum: commit all the same, because",
             LineFor::Save => "save the screen as (.txt .ansi .svg)",
         }
     }
@@ -361,6 +371,13 @@ impl LinePrompt {
 pub(crate) enum Sealed {
     /// Commit the decisions.
     Commit,
+    /// The same verdict on several items.
+    Judge(Judgement),
+    /// Commit decisions on items; why there are fewer than there should be.
+    CommitItems {
+        /// In words; empty when there are enough.
+        fewer: String,
+    },
     /// Make the result the head.
     Promote {
         /// Why against the gate; empty when it says so.

@@ -10,11 +10,15 @@ use std::time::{Duration, SystemTime};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
+use super::curate::CurateNews;
+use super::curating;
 use super::data::{Data, Event};
 use super::effects::Ask;
 use super::jobs;
 use crate::config::Workspace;
-use crate::review::{self, Desk, Dossier, ProposalId, ReviewError, Seq, State, What};
+use crate::jobs::Cancel;
+use crate::review::{self, Desk, Dossier, Item, Judgement, ProposalId, ReviewError, Seq, State, What};
+use crate::tune::recipe;
 
 /// How often it is looked whether somebody else wrote something.
 const POLL: Duration = Duration::from_millis(600);
@@ -160,9 +164,12 @@ impl Keeper {
                 return Ok(());
             }
             Ask::Open(id) => {
-                return match self.desk().and_then(|desk| desk.dossier(&id)) {
-                    Ok(dossier) => {
-                        self.open = Some((id, Some((dossier.standing.seq, dossier.standing.state))));
+                return match self.desk().and_then(|desk| opened(desk, &id)) {
+                    Ok((dossier, items)) => {
+                        self.open = Some((id.clone(), Some((dossier.standing.seq, dossier.standing.state))));
+                        if let Some(items) = items {
+                            self.send(Data::Items(id, Arc::new(items)))?;
+                        }
                         self.send(Data::Dossier(Arc::new(dossier)))
                     }
                     Err(error) => self.send(Data::NoDossier(error.to_string())),
@@ -170,6 +177,8 @@ impl Keeper {
             }
             Ask::Sample => return self.sample(),
             Ask::Append(id, seen, entries) => self.append(&id, seen, entries),
+            Ask::Judge(id, seen, items, judgement) => self.judge(&id, seen, &items, judgement),
+            Ask::CommitItems(id, seen, said) => self.commit_items(&id, seen, said),
             Ask::Undo(id, seen) => self.undo(&id, seen),
             Ask::Commit(id, seen) => self.commit(&id, seen),
             Ask::Check(id) => self.check(&id),
@@ -253,12 +262,45 @@ impl Keeper {
         self.check(id)
     }
 
-    /// Has the result checked beside, for it takes seconds.
+    fn judge(&mut self, id: &ProposalId, seen: Seq, shown: &[Item], judgement: Judgement) -> Result<(), ReviewError> {
+        let dossier = self.desk()?.dossier(id)?;
+        let (seen, by) = (self.seen(&dossier, seen), self.by.clone());
+        let entry = self.desk()?.judge(id, seen, &by, shown, judgement)?;
+        self.own.insert(entry.seq);
+        Ok(())
+    }
+
+    /// Why there are fewer items than there should be stands in the log before the commitment.
+    fn commit_items(&mut self, id: &ProposalId, seen: Seq, said: Option<String>) -> Result<(), ReviewError> {
+        if let Some(text) = said {
+            self.append(id, seen, vec![What::Commented { part: None, text }])?;
+        }
+        self.commit(id, seen)
+    }
+
+    /// Has the result checked beside, for it takes seconds; of a selection, certified.
     fn check(&mut self, id: &ProposalId) -> Result<(), ReviewError> {
         let (workspace, events, by, id) = (self.workspace.clone(), self.events.clone(), self.by.clone(), id.clone());
+        let kind = self.desk()?.dossier(&id)?.standing.kind;
         let work = move || {
-            if let Err(error) = Desk::open(&workspace).and_then(|mut desk| desk.check(&id, &by)) {
-                // A screen that is gone needs no answer.
+            let checked = match kind {
+                "selection" => {
+                    let word = format!("certifying {id}");
+                    let news = CurateNews::Does {
+                        word,
+                        done: 0,
+                        total: 0,
+                    };
+                    let begun = events.send(Event::Data(Data::Curate(news)));
+                    let done = curating::certify(&workspace, &id, &Cancel::new());
+                    // A screen that is gone needs no answer.
+                    let _ = begun.and_then(|()| events.send(Event::Data(done)));
+                    return;
+                }
+                "recipe" => Desk::open(&workspace).and_then(|mut desk| recipe::check_proposal(&mut desk, &id, &by)),
+                _ => Desk::open(&workspace).and_then(|mut desk| desk.check(&id, &by)),
+            };
+            if let Err(error) = checked {
                 let _ = events.send(Event::Data(Data::Failed(format!("{id} is not checked: {error}"))));
             }
         };
@@ -269,6 +311,16 @@ impl Keeper {
         }
         Ok(())
     }
+}
+
+/// A proposal, and the items of a selection.
+pub(super) fn opened(desk: &Desk, id: &ProposalId) -> Result<(Dossier, Option<Vec<Item>>), ReviewError> {
+    let dossier = desk.dossier(id)?;
+    let items = match dossier.standing.items {
+        Some(_) => Some(desk.items(&dossier)?),
+        None => None,
+    };
+    Ok((dossier, items))
 }
 
 #[cfg(test)]
@@ -382,5 +434,102 @@ mod tests {
             .send(Ask::Append(id, now.standing.seq, vec![accept(&first, 1)]))
             .unwrap();
         dossier(&events, |now| now.standing.waiting() == 0);
+    }
+
+    fn select(workspace: &Workspace, count: u32) -> ProposalId {
+        let item = |n: u32| Item {
+            id: format!("traces:0:{n}:LOG"),
+            run: 0,
+            episode: crate::types::EpisodeNo(0),
+            seed: 101,
+            step: crate::types::StepNo(n),
+            phase: crate::types::Phase::Log,
+            ops: vec!["APPEND".into()],
+            digest: crate::types::Digest::of(n.to_le_bytes()),
+            selected: true,
+            score: 0.0,
+            reason: String::new(),
+            note: String::new(),
+            alike: None,
+            facts: Default::default(),
+        };
+        let draft = Draft {
+            author: "rules".into(),
+            title: "t".into(),
+            rationale: String::new(),
+            evidence: Vec::new(),
+            usage: Usage::default(),
+            origin: None,
+            content: Content::Selection(Box::new(crate::review::SelectionContent {
+                env: "crafter".into(),
+                scaffold: "crafter-v0".into(),
+                runs: vec![crate::review::SelectedRun {
+                    path: "traces.db".into(),
+                    id: "traces".into(),
+                }],
+                criteria: String::new(),
+                items: crate::types::Digest::default(),
+                count: 0,
+                selected: 0,
+                gate_seeds: Vec::new(),
+                minimum: 1,
+            })),
+        };
+        let items: Vec<Item> = (0..count).map(item).collect();
+        let mut desk = Desk::open(workspace).unwrap();
+        desk.propose_with(draft, &items, "rules").unwrap()
+    }
+
+    #[test]
+    fn items_come_before_their_selection_and_verdicts_on_them_follow_each_other() {
+        let room = tempfile::tempdir().unwrap();
+        let workspace = Workspace::at(room.path());
+        let id = select(&workspace, 4);
+        let (sender, events) = bounded(1_000);
+        let wishes = spawn(workspace.clone(), sender).unwrap();
+        wishes.send(Ask::Open(id.clone())).unwrap();
+        let items = wait(&events, |data| match data {
+            Data::Items(_, items) => Some(items),
+            Data::Dossier(_) => panic!("the items come first"),
+            _ => None,
+        });
+        let first = dossier(&events, |_| true);
+        // Three keys before the first answer.
+        for (at, reject) in [(0, None), (1, Some(review::Reason::Other)), (2, None)] {
+            let judgement = Judgement {
+                items: review::Places::one(at),
+                reject,
+                comment: String::new(),
+                filter: String::new(),
+                policy: None,
+            };
+            wishes
+                .send(Ask::Judge(
+                    id.clone(),
+                    first.standing.seq,
+                    Arc::clone(&items),
+                    judgement,
+                ))
+                .unwrap();
+        }
+        let counted = |now: &Dossier| now.standing.items.as_ref().map(|all| (all.accepted, all.rejected));
+        let all = dossier(&events, |now| counted(now) == Some((2, 1)));
+        wishes.send(Ask::Undo(id.clone(), all.standing.seq)).unwrap();
+        let undone = dossier(&events, |now| counted(now) == Some((1, 1)));
+        let said = Some("1 accepted, fewer than 300".to_owned());
+        wishes
+            .send(Ask::CommitItems(id.clone(), undone.standing.seq, said))
+            .unwrap();
+        let decided = dossier(&events, |now| now.standing.state == State::Decided);
+        assert_eq!(decided.standing.comments[0].text, "1 accepted, fewer than 300");
+        // There is no such run, and certifying says so.
+        let said = wait(&events, |data| match data {
+            Data::Curate(CurateNews::Failed(said)) => Some(said),
+            _ => None,
+        });
+        assert!(
+            said.contains("p1 is not certified") && said.contains("traces.db"),
+            "{said}"
+        );
     }
 }

@@ -7,6 +7,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::coloring;
+use super::curating;
 use super::data::{Data, Effect, Event, Opened};
 use super::export::{Format, export};
 use super::keymap::Screen;
@@ -14,6 +15,7 @@ use super::layout::Pane;
 use super::loader;
 use super::panes::GameView;
 use super::pictures::{self, Pictures};
+use super::proposals::opened;
 use super::rules::Rules;
 use super::state::State;
 use super::theme::{Depth, Themes};
@@ -32,6 +34,8 @@ pub enum ShotScreen {
     Watch,
     /// Proposals.
     Review,
+    /// Data selections.
+    Curate,
 }
 
 /// A picture to be drawn.
@@ -73,6 +77,7 @@ pub fn shoot(shot: &Shot, workspace: &Workspace) -> Result<String, TuiError> {
         ShotScreen::Runs => Screen::Runs,
         ShotScreen::Watch => Screen::Watch,
         ShotScreen::Review => Screen::Review,
+        ShotScreen::Curate => Screen::Curate,
     };
     let mut state = State::new(shot.size, theme, screen);
     let choice = pictures::choice(shot.pictures.as_deref().unwrap_or_default()).map_err(TuiError::Pictures)?;
@@ -84,8 +89,8 @@ pub fn shoot(shot: &Shot, workspace: &Workspace) -> Result<String, TuiError> {
         load(&mut state, run.clone(), shot)?;
         state.screen = screen;
     }
-    if screen == Screen::Review {
-        review(&mut state, workspace, shot.proposal.as_deref())?;
+    if matches!(screen, Screen::Review | Screen::Curate) {
+        proposals(&mut state, workspace, shot.proposal.as_deref())?;
     }
     update::settle(&mut state);
     let mut buf = Buffer::empty(Rect::new(0, 0, shot.size.0, shot.size.1));
@@ -94,23 +99,36 @@ pub fn shoot(shot: &Shot, workspace: &Workspace) -> Result<String, TuiError> {
 }
 
 /// Proposals, one of them open.
-fn review(state: &mut State, workspace: &Workspace, open: Option<&str>) -> Result<(), TuiError> {
+fn proposals(state: &mut State, workspace: &Workspace, open: Option<&str>) -> Result<(), TuiError> {
     // Looking makes no database.
     let mut list = Vec::new();
     if workspace.database().is_file() || open.is_some() {
         let desk = Desk::open(workspace)?;
         list = desk.list()?;
         if let Some(id) = open {
-            let dossier = desk.dossier(&id.into())?;
-            state.review.opening = Some(dossier.standing.id.clone());
+            let (dossier, items) = opened(&desk, &id.into())?;
+            let id = dossier.standing.id.clone();
+            state.screen = if items.is_some() {
+                Screen::Curate
+            } else {
+                Screen::Review
+            };
+            state.review.opening = Some(id.clone());
+            state.curate.opening = Some(id.clone());
+            if let Some(items) = items {
+                update::update(state, Event::Data(Data::Items(id, Arc::new(items))));
+            }
             update::update(state, Event::Data(Data::Dossier(Arc::new(dossier))));
         }
     }
     update::update(state, Event::Data(Data::Proposals(list)));
     for effect in update::settle(state) {
-        if let Effect::Colour(wish) = effect
-            && let Some(data) = coloring::at_once(wish)
-        {
+        let answers = match effect {
+            Effect::Colour(wish) => coloring::at_once(wish).into_iter().collect(),
+            Effect::Talk(wish) => curating::at_once(wish),
+            _ => Vec::new(),
+        };
+        for data in answers {
             update::update(state, Event::Data(data));
         }
     }

@@ -3,7 +3,7 @@
 //! Owns what is typed and chosen, and turning it into a request. Must not start anything.
 
 use super::data::{Here, StartRequest};
-use super::overlay::erase_word;
+use super::fields::{Field, Fields};
 use crate::agent::{NO_SPECIALIST, wanted};
 use crate::config::RunSettings;
 use crate::types::Seeds;
@@ -108,9 +108,8 @@ pub(crate) enum What {
     Workers,
 }
 
-impl What {
-    /// All, from top to bottom.
-    pub(crate) const ALL: [Self; 7] = [
+impl Field for What {
+    const ALL: &'static [Self] = &[
         Self::World,
         Self::Scaffold,
         Self::Model,
@@ -120,8 +119,11 @@ impl What {
         Self::Workers,
     ];
 
-    /// Its name.
-    pub(crate) fn name(self) -> &'static str {
+    fn place(self) -> usize {
+        self as usize
+    }
+
+    fn name(self) -> &'static str {
         match self {
             Self::World => "world",
             Self::Scaffold => "scaffold",
@@ -133,8 +135,7 @@ impl What {
         }
     }
 
-    /// What may be written.
-    pub(crate) fn about(self) -> &'static str {
+    fn about(self) -> &'static str {
         match self {
             Self::World => "the game that is played",
             Self::Scaffold => "a name, or the path of a scaffold's folder",
@@ -145,16 +146,21 @@ impl What {
             Self::Workers => "episodes played at the same time",
         }
     }
+
+    fn step(self) -> i64 {
+        if self == Self::Steps { 100 } else { 1 }
+    }
+
+    fn least(self) -> u64 {
+        u64::from(self != Self::Seeds)
+    }
 }
 
 /// The dialog that starts a run.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Form {
-    texts: [String; 7],
-    /// The field that is written in.
-    pub(crate) at: usize,
-    /// What is wrong, and what to do.
-    pub(crate) error: Option<String>,
+    /// What is written.
+    pub(crate) fields: Fields<What>,
     /// A run is being started.
     pub(crate) starting: bool,
     here: Here,
@@ -174,7 +180,7 @@ impl Form {
             show: true,
         });
         Self {
-            texts: [
+            fields: Fields::new([
                 last.world,
                 last.scaffold,
                 last.model,
@@ -182,9 +188,9 @@ impl Form {
                 last.seeds,
                 last.max_steps.to_string(),
                 last.workers.to_string(),
-            ],
+            ]),
+            starting: false,
             here: here.clone(),
-            ..Self::default()
         }
     }
 
@@ -193,22 +199,12 @@ impl Form {
         self.here = here.clone();
     }
 
-    /// The text of a field.
-    pub(crate) fn text(&self, what: What) -> &str {
-        &self.texts[what as usize]
-    }
-
-    /// The field that is written in.
-    pub(crate) fn field(&self) -> What {
-        What::ALL[self.at.min(What::ALL.len() - 1)]
-    }
-
     /// What there is to choose from, where there is a choice.
     pub(crate) fn choices(&self, what: What) -> Vec<&str> {
         match what {
             What::World => self.here.worlds.iter().map(String::as_str).collect(),
             What::Scaffold => {
-                let world = self.text(What::World);
+                let world = self.fields.text(What::World);
                 let fits = self.here.scaffolds.iter().filter(|(_, env)| env == world);
                 fits.map(|(name, _)| name.as_str()).collect()
             }
@@ -228,129 +224,63 @@ impl Form {
         }
     }
 
-    /// Moves to another field.
-    pub(crate) fn go(&mut self, by: isize) {
-        self.at = self.at.saturating_add_signed(by).min(What::ALL.len() - 1);
-    }
-
     /// The next choice, or a number that is larger or smaller.
     pub(crate) fn choose(&mut self, by: i32) {
-        self.error = None;
-        let what = self.field();
-        let step = if what == What::Steps { 100 } else { 1 };
+        let what = self.fields.field();
         let choices: Vec<String> = self.choices(what).into_iter().map(str::to_owned).collect();
-        let text = &mut self.texts[what as usize];
-        if choices.is_empty() {
-            if let Ok(number) = text.trim().parse::<u64>() {
-                let least = u64::from(what != What::Seeds);
-                let number = number.saturating_add_signed(i64::from(by) * step).max(least);
-                *text = number.to_string();
-            }
-            return;
-        }
-        let count = choices.len() as i64;
-        let next = match choices.iter().position(|choice| choice == text) {
-            Some(at) => (at as i64 + i64::from(by)).rem_euclid(count),
-            None => 0,
-        };
-        text.clone_from(&choices[next as usize]);
+        self.fields.choose(by, &choices);
         self.changed(what);
-    }
-
-    /// A letter is typed.
-    pub(crate) fn write(&mut self, c: char) {
-        self.error = None;
-        self.texts[self.field() as usize].push(c);
-    }
-
-    /// A letter, a word or all of it is erased.
-    pub(crate) fn erase(&mut self, how: Erase) {
-        self.error = None;
-        let text = &mut self.texts[self.field() as usize];
-        match how {
-            Erase::Letter => drop(text.pop()),
-            Erase::Word => erase_word(text),
-            Erase::All => text.clear(),
-        }
     }
 
     /// What follows from a choice: a scaffold of the world, the short one for the small model.
     fn changed(&mut self, what: What) {
-        if what == What::Model && self.text(What::Model) == SMALL_MODEL {
-            SMALL_SCAFFOLD.clone_into(&mut self.texts[What::Scaffold as usize]);
+        if what == What::Model && self.fields.text(What::Model) == SMALL_MODEL {
+            self.fields.set(What::Scaffold, SMALL_SCAFFOLD);
         }
         if what == What::World {
             let scaffolds = self.choices(What::Scaffold);
-            if !scaffolds.contains(&self.text(What::Scaffold))
+            if !scaffolds.contains(&self.fields.text(What::Scaffold))
                 && let Some(first) = scaffolds.first().map(|&name| name.to_owned())
             {
-                self.texts[What::Scaffold as usize] = first;
+                self.fields.set(What::Scaffold, &first);
             }
         }
     }
 
     /// Whether the model must be fetched first.
     pub(crate) fn must_pull(&self) -> bool {
-        let model = self.text(What::Model).trim();
+        let model = self.fields.trimmed(What::Model);
         model == SMALL_MODEL && !self.here.models.iter().any(|here| here == model)
     }
 
     /// The run that is wished for. What cannot be is said in `error`, at its field.
     pub(crate) fn request(&mut self, show: bool) -> Option<StartRequest> {
-        self.error = None;
         let made = self.checked(show);
-        match made {
-            Ok(request) => Some(request),
-            Err((what, error)) => {
-                self.at = what as usize;
-                self.error = Some(error);
-                None
-            }
-        }
+        self.fields.settled(made)
     }
 
     fn checked(&self, show: bool) -> Result<StartRequest, (What, String)> {
-        let given = |what: What| match self.text(what).trim() {
-            "" => Err((what, format!("{} is empty: {}", what.name(), what.about()))),
-            text => Ok(text.to_owned()),
-        };
-        let number = |what: What, most: u32| {
-            let text = given(what)?;
-            match text.parse::<u32>() {
-                Ok(number) if (1..=most).contains(&number) => Ok(number),
-                _ => Err((what, format!("`{text}` is no number from 1 to {most}"))),
-            }
-        };
+        let given = |what| self.fields.given(what);
         let seeds = given(What::Seeds)?;
         seeds.parse::<Seeds>().map_err(|error| (What::Seeds, error))?;
         Ok(StartRequest {
             world: given(What::World)?,
             scaffold: given(What::Scaffold)?,
             model: given(What::Model)?,
-            specialist: wanted(Some(self.text(What::Specialist))).map(str::to_owned),
+            specialist: wanted(Some(self.fields.text(What::Specialist))).map(str::to_owned),
             seeds,
-            max_steps: number(What::Steps, 10_000_000)?,
-            workers: number(What::Workers, 64)?,
+            max_steps: self.fields.number(What::Steps, 10_000_000)?,
+            workers: self.fields.number(What::Workers, 64)?,
             show,
         })
     }
-}
-
-/// How much is erased.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Erase {
-    /// A letter.
-    Letter,
-    /// A word.
-    Word,
-    /// All.
-    All,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::config::Settings;
+    use crate::tui::fields::Erase;
 
     #[test]
     fn the_scripted_player_is_preselected_and_models_replace_the_pull() {
@@ -384,36 +314,36 @@ mod tests {
         let mut form = form();
         form.choose(1);
         assert_eq!(
-            (form.text(What::World), form.text(What::Scaffold)),
+            (form.fields.text(What::World), form.fields.text(What::Scaffold)),
             ("other", "other-v0")
         );
         form.choose(1);
         assert_eq!(
-            (form.text(What::World), form.text(What::Scaffold)),
+            (form.fields.text(What::World), form.fields.text(What::Scaffold)),
             ("crafter", "crafter-tiny")
         );
-        form.go(2);
+        form.fields.go(2);
         form.choose(-1);
-        assert_eq!(form.text(What::Model), SMALL_MODEL);
+        assert_eq!(form.fields.text(What::Model), SMALL_MODEL);
         assert!(form.must_pull());
-        form.erase(Erase::All);
-        "big".chars().for_each(|c| form.write(c));
+        form.fields.erase(Erase::All);
+        "big".chars().for_each(|c| form.fields.write(c));
         assert!(!form.must_pull());
-        form.go(1);
-        assert_eq!(form.text(What::Specialist), "none");
+        form.fields.go(1);
+        assert_eq!(form.fields.text(What::Specialist), "none");
         form.choose(1);
         assert_eq!(form.request(true).unwrap().specialist.as_deref(), Some("notes-1"));
         form.choose(1);
         assert_eq!(form.request(true).unwrap().specialist, None);
-        form.go(1);
+        form.fields.go(1);
         form.choose(1);
-        assert_eq!(form.text(What::Seeds), "43");
-        form.go(1);
+        assert_eq!(form.fields.text(What::Seeds), "43");
+        form.fields.go(1);
         form.choose(-1);
         form.choose(-1);
         form.choose(-1);
         form.choose(-1);
-        assert_eq!(form.text(What::Steps), "1");
+        assert_eq!(form.fields.text(What::Steps), "1");
         let request = form.request(true).unwrap();
         assert_eq!((request.model.as_str(), request.max_steps), ("big", 1));
     }
@@ -421,19 +351,19 @@ mod tests {
     #[test]
     fn what_cannot_be_is_said_at_its_field() {
         let mut form = form();
-        form.go(4);
-        form.write('x');
-        form.go(-4);
+        form.fields.go(4);
+        form.fields.write('x');
+        form.fields.go(-4);
         assert!(form.request(true).is_none());
-        assert_eq!(form.field(), What::Seeds);
-        assert!(form.error.as_ref().unwrap().contains("no seed"));
-        form.erase(Erase::Letter);
-        form.go(2);
-        "99".chars().for_each(|c| form.write(c));
+        assert_eq!(form.fields.field(), What::Seeds);
+        assert!(form.fields.error.as_ref().unwrap().contains("no seed"));
+        form.fields.erase(Erase::Letter);
+        form.fields.go(2);
+        "99".chars().for_each(|c| form.fields.write(c));
         assert!(form.request(true).is_none());
-        assert!(form.error.as_ref().unwrap().contains("1 to 64"));
-        form.erase(Erase::All);
+        assert!(form.fields.error.as_ref().unwrap().contains("1 to 64"));
+        form.fields.erase(Erase::All);
         assert!(form.request(true).is_none());
-        assert!(form.error.as_ref().unwrap().contains("empty"));
+        assert!(form.fields.error.as_ref().unwrap().contains("empty"));
     }
 }

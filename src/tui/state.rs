@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use ratatui::layout::Rect;
 
+use super::curate::{CurateScreen, OpenSelection};
 use super::data::{LiveId, RunState};
 use super::keymap::{Keymap, Place, Screen};
 use super::lab::{LabPane, LabScreen};
@@ -93,6 +94,8 @@ pub(crate) struct State {
     pub(crate) lab: LabScreen,
     /// Proposals.
     pub(crate) review: ReviewScreen,
+    /// Data selections.
+    pub(crate) curate: CurateScreen,
     /// Where Esc leads from a run that was opened as evidence.
     pub(crate) came_from: Option<Screen>,
     /// The open run.
@@ -129,6 +132,7 @@ impl State {
             runs: RunsScreen::default(),
             lab: LabScreen::default(),
             review: ReviewScreen::default(),
+            curate: CurateScreen::default(),
             came_from: None,
             watch: None,
             live: None,
@@ -163,6 +167,7 @@ impl State {
             Screen::Runs => vec![Place::Runs, Place::Global, Place::Always],
             Screen::Lab => vec![Place::Lab, Place::Global, Place::Always],
             Screen::Review => self.review_places(),
+            Screen::Curate => self.curate_places(),
             Screen::Watch => match &self.watch {
                 Some(watch) => vec![watch.place(), Place::Watch, Place::Global, Place::Always],
                 None => vec![Place::Global, Place::Always],
@@ -213,6 +218,59 @@ impl State {
         }
     }
 
+    fn curate_places(&self) -> Vec<Place> {
+        match &self.curate.open {
+            None => vec![Place::Curate, Place::Global, Place::Always],
+            Some(_) => vec![Place::Items, Place::Selection, Place::Global, Place::Always],
+        }
+    }
+
+    /// Whether there are data selections.
+    pub(crate) fn lists_selections(&self) -> bool {
+        !self.curate.list.is_empty()
+    }
+
+    /// Whether a selection is being made.
+    pub(crate) fn selects_data(&self) -> bool {
+        self.curate.selecting
+    }
+
+    /// The open data selection, if it is as asked.
+    fn selection(&self, fits: impl Fn(&OpenSelection) -> bool) -> bool {
+        self.curate.open.as_ref().is_some_and(|open| fits(open))
+    }
+
+    /// Whether verdicts are taken on the items of the open selection.
+    pub(crate) fn judges_items(&self) -> bool {
+        self.selection(OpenSelection::is_gate)
+    }
+
+    /// Whether no more verdicts are taken on them.
+    pub(crate) fn judges_no_items(&self) -> bool {
+        !self.judges_items()
+    }
+
+    /// Whether only some of its items show.
+    pub(crate) fn filters_items(&self) -> bool {
+        self.selection(|open| !open.filter.is_empty())
+    }
+
+    /// Whether the current item was read at a later step.
+    pub(crate) fn has_later_read(&self) -> bool {
+        self.selection(|open| open.current().is_some_and(|(_, item)| item.facts.first_read.is_some()))
+    }
+
+    /// Whether the accepted items can be certified.
+    pub(crate) fn can_certify(&self) -> bool {
+        let states = [Standings::Decided, Standings::Certified];
+        self.curate.working.is_none() && self.selection(|open| states.contains(&open.standing().state))
+    }
+
+    /// Whether the open selection can be discarded.
+    pub(crate) fn can_discard_selection(&self) -> bool {
+        self.selection(|open| open.standing().state.is_open())
+    }
+
     /// Whether there are proposals.
     pub(crate) fn lists_proposals(&self) -> bool {
         !self.review.list.is_empty()
@@ -247,8 +305,9 @@ impl State {
 
     /// Whether the open proposal's result can become the head.
     pub(crate) fn can_promote(&self) -> bool {
-        self.proposal()
-            .is_some_and(|standing| matches!(standing.state, Standings::Checked | Standings::Gated))
+        self.proposal().is_some_and(|standing| {
+            standing.kind == "revision" && matches!(standing.state, Standings::Checked | Standings::Gated)
+        })
     }
 
     /// Whether the open proposal can be discarded.

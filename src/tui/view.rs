@@ -28,6 +28,7 @@ pub(crate) fn draw(state: &State, buf: &mut Buffer) -> Option<(u16, u16)> {
         Screen::Watch => panels::watch::draw(state, frame.body, buf),
         Screen::Lab => panels::lab::draw(state, frame.body, buf),
         Screen::Review => panels::review::draw(state, frame.body, buf),
+        Screen::Curate => panels::curate::draw(state, frame.body, buf),
     }
     for overlay in &state.overlays {
         match overlay {
@@ -37,6 +38,7 @@ pub(crate) fn draw(state: &State, buf: &mut Buffer) -> Option<(u16, u16)> {
             Overlay::Inspector(inspector) => panels::inspector::draw(state, inspector, frame.body, buf),
             Overlay::Form(form) => panels::form::draw(state, form, frame.body, buf),
             Overlay::Optimize(form) => panels::form::draw_optimize(state, form, frame.body, buf),
+            Overlay::Select(form) => panels::form::draw_select(state, form, frame.body, buf),
             Overlay::Columns(selected) => panels::form::draw_columns(state, *selected, frame.body, buf),
             Overlay::Confirm(confirm) => panels::confirm::draw(state, confirm, frame.body, buf),
             Overlay::Specialists(picker) => panels::picker::draw(state, picker, "Memory specialist", frame.body, buf),
@@ -107,6 +109,33 @@ pub(crate) fn pane(buf: &mut Buffer, area: Rect, title: Vec<Span<'static>>, focu
     let wide = (line.width() as u16).min(room.width);
     text::put_line(buf, Rect { width: wide, ..room }, 0, &line);
     layout::shrink(area)
+}
+
+/// The line of tabs where only one pane shows, and at its right what is said of that one.
+pub(crate) fn tabs<P: PartialEq + Copy>(
+    buf: &mut Buffer,
+    area: Rect,
+    all: &[(P, &'static str)],
+    focus: P,
+    said: &str,
+    theme: &Theme,
+) {
+    let mut spans = vec![Span::raw(" ")];
+    for (pane, title) in all {
+        let (title, style) = if *pane == focus {
+            (format!("[{title}] "), theme.bold(Slot::BorderFocus))
+        } else {
+            (format!(" {title}  "), theme.style(Slot::Dim))
+        };
+        spans.push(Span::styled(title, style));
+    }
+    let tabs = Line::from(spans);
+    let room = usize::from(area.width).saturating_sub(tabs.width() + 2);
+    if !said.is_empty() && room > 4 {
+        let said = Line::styled(format!("{} ", text::cut(said, room)), theme.style(Slot::Dim));
+        text::put_right(buf, area, 0, &said);
+    }
+    text::put_line(buf, area, 0, &tabs);
 }
 
 /// Something that lies over the screen: cleared, bordered, titled. Gives its inside.

@@ -2,12 +2,14 @@
 //!
 //! Plain data. The conversation itself stays in the run file and is read when it is needed.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::select::Sketch;
 use crate::types::{Digest, EpisodeNo, Phase, RunId, StepNo};
 
 /// Names a candidate: start of the run's identity, episode, step, phase; `019ad3f2:0:17:LOG`.
@@ -22,12 +24,14 @@ impl fmt::Display for CandidateId {
 }
 
 /// Runs and their candidates, in the order of runs, episodes, steps, phases.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Harvest {
     /// The runs.
     pub runs: Vec<HarvestedRun>,
     /// All candidates.
     pub candidates: Vec<Candidate>,
+    /// Phases that are no candidates, by reason.
+    pub left_out: BTreeMap<&'static str, u32>,
 }
 
 /// A run that was read.
@@ -68,6 +72,9 @@ pub struct Candidate {
     pub messages: u32,
     /// Bytes of the conversation.
     pub bytes: u64,
+    /// By which nearly equal answers are found.
+    #[serde(skip)]
+    pub sketch: Sketch,
     /// What speaks for and against it.
     pub evidence: Evidence,
 }

@@ -8,6 +8,9 @@ pub enum TuneError {
     /// A run could not be read.
     #[error(transparent)]
     Store(#[from] crate::store::StoreError),
+    /// The desk said no, or cannot be read.
+    #[error(transparent)]
+    Review(#[from] crate::review::ReviewError),
     /// What was given cannot be used.
     #[error("{what}; {hint}")]
     Data {

@@ -6,13 +6,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::evidence::{Evidence, Known, Missed, Waste, faced, statuses};
-use super::shelf::{Shelf, Told};
+use super::shelf::{Came, Shelf, Told, came_of};
 use super::tally::{FileTally, Metrics, REWARD_STEPS, Tally, Totals};
 use super::text::{are_opposite, form_of, marks, says_where, things_in, tokens, trimmed};
-use crate::memory::find_op;
 use crate::types::{
-    ActionBy, ApplyError, Author, Body, Event, Frame, MemoryChange, MemoryFiles, MemoryOp, OpStatus, Phase, StepNo,
-    Turn, View,
+    ActionBy, ApplyError, Author, Body, Event, Frame, MemoryChange, MemoryFiles, MemoryOp, Phase, StepNo, Turn, View,
 };
 
 /// Searches for which it is looked up whether the answer had been seen.
@@ -343,34 +341,17 @@ impl Meter {
         if !own {
             return Ok(());
         }
-        let status = op.outcome.status;
-        let writes = match find_op(&op.op) {
-            Some(spec) => spec.writes,
-            None => !op.changes.is_empty() || status == OpStatus::Unchanged,
-        };
         self.stage.ops += 1.0;
-        let failed = matches!(status, OpStatus::Refused | OpStatus::Malformed | OpStatus::Failed);
-        if failed || (writes && status == OpStatus::Missing) {
-            self.stage.failed_ops += 1.0;
-        } else if writes && op.op != "DELETE" {
-            self.wrote(step, op, &told);
-        } else if !writes && op.op != "LIST" {
-            self.retrieved(step, op);
+        match came_of(op, &told) {
+            Came::Failed => self.stage.failed_ops += 1.0,
+            Came::Wrote { redundant } => self.wrote(step, op, redundant),
+            Came::Retrieved { empty } => self.retrieved(step, op, empty),
+            Came::Else => {}
         }
         Ok(())
     }
 
-    fn wrote(&mut self, step: u32, op: &MemoryOp, told: &[Told]) {
-        let mut added = told
-            .iter()
-            .flat_map(|told| &told.added)
-            .filter(|line| !line.empty)
-            .peekable();
-        let redundant = match added.peek() {
-            _ if op.changes.is_empty() => true,
-            Some(_) => added.all(|line| line.known),
-            None => false,
-        };
+    fn wrote(&mut self, step: u32, op: &MemoryOp, redundant: bool) {
         let once = f64::from(u8::from(redundant));
         let chars: usize = op.args.iter().skip(1).map(|arg| arg.chars().count()).sum();
         self.stage.writes += 1.0;
@@ -387,8 +368,7 @@ impl Meter {
         }
     }
 
-    fn retrieved(&mut self, step: u32, op: &MemoryOp) {
-        let empty = op.outcome.status != OpStatus::Ok;
+    fn retrieved(&mut self, step: u32, op: &MemoryOp, empty: bool) {
         let once = f64::from(u8::from(empty));
         self.stage.retrievals += 1.0;
         self.stage.empty_retrievals += once;

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use self::course::Course;
 pub(in crate::analysis) use self::evidence::{Evidence, FileStory, Sample, Spell, Status, Waste};
 pub use self::meter::Meter;
+pub(in crate::analysis) use self::shelf::{Came, Shelf, came_of};
 pub use self::table::{ROWS, Row, Unit};
 use self::tally::Totals;
 pub use self::tally::{FileMetrics, Metrics, REWARD_STEPS};

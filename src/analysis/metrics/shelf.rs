@@ -5,11 +5,12 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::text::{key_of, lines, meaning_of, things_in};
-use crate::types::{ApplyError, Edit, MemoryChange, MemoryFiles};
+use crate::memory::find_op;
+use crate::types::{ApplyError, Edit, MemoryChange, MemoryFiles, MemoryOp, OpStatus};
 
 /// All files of an episode's memory.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Shelf {
+pub(in crate::analysis) struct Shelf {
     books: BTreeMap<String, Book>,
     /// Every line that is not blank, whichever file it stands in.
     index: HashMap<Box<str>, Entry>,
@@ -57,7 +58,7 @@ pub(super) struct Added {
 
 /// A change told in lines.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Told {
+pub(in crate::analysis) struct Told {
     pub(super) added: Vec<Added>,
     /// Lines that are gone.
     pub(super) removed: u64,
@@ -96,7 +97,7 @@ fn take(counts: &mut HashMap<u64, u32>, of: Option<u64>) {
 
 impl Shelf {
     /// The memory an episode starts with.
-    pub(super) fn new(files: &MemoryFiles, things: &'static [&'static str]) -> Self {
+    pub(in crate::analysis) fn new(files: &MemoryFiles, things: &'static [&'static str]) -> Self {
         let mut shelf = Self {
             things,
             ..Self::default()
@@ -161,7 +162,12 @@ impl Shelf {
     ///
     /// # Errors
     /// When the change does not fit the files so far.
-    pub(super) fn apply(&mut self, change: &MemoryChange, step: u32, own: bool) -> Result<Told, ApplyError> {
+    pub(in crate::analysis) fn apply(
+        &mut self,
+        change: &MemoryChange,
+        step: u32,
+        own: bool,
+    ) -> Result<Told, ApplyError> {
         let wrong = |why| ApplyError {
             path: change.path.clone(),
             why,
@@ -260,6 +266,51 @@ impl Shelf {
             .iter()
             .filter(|(_, book)| book.text.to_lowercase().contains(&word));
         holding.map(|(path, _)| path.as_str()).collect()
+    }
+}
+
+/// What came of an operation of the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::analysis) enum Came {
+    /// It was refused, or could not be done.
+    Failed,
+    /// It wrote; `redundant` when the file said all of it before.
+    Wrote { redundant: bool },
+    /// It looked something up; `empty` when there was nothing.
+    Retrieved { empty: bool },
+    /// It did neither: a listing, a deletion.
+    Else,
+}
+
+/// What came of an operation whose changes were applied.
+pub(in crate::analysis) fn came_of(op: &MemoryOp, told: &[Told]) -> Came {
+    let status = op.outcome.status;
+    let writes = match find_op(&op.op) {
+        Some(spec) => spec.writes,
+        None => !op.changes.is_empty() || status == OpStatus::Unchanged,
+    };
+    let failed = matches!(status, OpStatus::Refused | OpStatus::Malformed | OpStatus::Failed);
+    if failed || (writes && status == OpStatus::Missing) {
+        return Came::Failed;
+    }
+    match (writes, op.op.as_str()) {
+        (true, "DELETE") | (false, "LIST") => Came::Else,
+        (false, _) => Came::Retrieved {
+            empty: status != OpStatus::Ok,
+        },
+        (true, _) => {
+            let mut added = told
+                .iter()
+                .flat_map(|told| &told.added)
+                .filter(|line| !line.empty)
+                .peekable();
+            let redundant = match added.peek() {
+                _ if op.changes.is_empty() => true,
+                Some(_) => added.all(|line| line.known),
+                None => false,
+            };
+            Came::Wrote { redundant }
+        }
     }
 }
 

@@ -6,9 +6,12 @@
 mod agent;
 mod analysis;
 mod crafter;
+mod curate;
 mod llama;
 mod scaffold;
+mod specialist;
 mod store;
+mod train;
 mod tui;
 
 use std::process::ExitCode;
@@ -40,12 +43,18 @@ benches! {
     Analysis => analysis,
     /// Crafter: steps a second by day and by night, with and without text; reset
     Crafter => crafter,
+    /// Candidates for training: listing and selecting those of many episodes
+    Curate => curate,
     /// Local inference: prompt and decode speed, beside llama.cpp's own bench when that is there
     Llama => llama,
     /// A scaffold's script, and what crafter-v1 has its agent write beside crafter-v0
     Scaffold => scaffold,
+    /// How often base and specialist write well-formed memory operations on recorded prompts
+    Specialist => specialist,
     /// The run file: size, opening, any step, any file, memory needed
     Store => store,
+    /// Training a LoRA adapter: tokens a second and memory
+    Train => train,
     /// The screen: a frame, the first frame, no drawing when nothing changed
     Tui => tui,
 }

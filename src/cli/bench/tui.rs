@@ -1,4 +1,5 @@
-//! What the screen costs: a frame of 200x60, the first frame of a run and of a large difference, frames for
+//! What the screen costs: a frame of 200x60, the first frame of a run and of a large difference, scrolling a large
+//! data selection, frames for
 //! nothing, frames while eight episodes play.
 
 use std::path::{Path, PathBuf};
@@ -14,6 +15,9 @@ use crate::types::Sampling;
 
 /// Episodes that play at once while frames are drawn.
 const CROWD: u32 = 8;
+
+/// Items of the data selection that is scrolled.
+const ITEMS: u32 = 100_000;
 
 /// Measures the screen.
 #[derive(Debug, clap::Args)]
@@ -36,12 +40,21 @@ pub(super) fn measure(args: &Args) -> anyhow::Result<Vec<Figure>> {
     let time = Duration::from_secs_f64(args.seconds.clamp(0.01, 600.0));
     let figures = tui::bench::measure(&run, time)?;
     let diff = tui::bench::diff()?;
+    let curate = tui::bench::curate(ITEMS)?;
     let crowd = tui::bench::crowd(&Workspace::at(folder.path().join("crowd")), CROWD, time)?;
     Ok(vec![
         Figure::new("frame_200x60", figures.frame_ms, "ms").at_most(4.0),
         Figure::new("frame_200x60_slowest_of_100", figures.slow_frame_ms, "ms"),
         Figure::new("first_frame", figures.first_frame_ms, "ms").at_most(100.0),
         Figure::new("first_frame_of_a_100_kB_diff", diff, "ms").at_most(50.0),
+        Figure::new("first_frame_of_100000_items", curate.open_ms, "ms").at_most(250.0),
+        Figure::new("frame_scrolling_100000_items", curate.frame_ms, "ms").at_most(16.0),
+        Figure::new(
+            "frame_scrolling_100000_items_slowest_of_100",
+            curate.slow_frame_ms,
+            "ms",
+        )
+        .at_most(16.0),
         Figure::new("frames_when_nothing_changed", figures.idle_frames as f64, "frames").at_most(0.0),
         Figure::new("frames_for_1000_keys_at_once", figures.burst_frames as f64, "frames").at_most(1.0),
         Figure::new("frames_a_second_8_episodes_playing", crowd.frames_per_s, "frames/s"),

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::{Finding, State};
 use crate::config::Workspace;
+use crate::jobs::memory;
 use crate::llm::catalog;
 use crate::store::Registry;
 use crate::tui::{Depth, Themes};
@@ -23,7 +24,7 @@ const NOTHING: u64 = 50 << 20;
 /// Each model file: whether it can be read, and whether it fits into memory.
 pub(super) fn models(workspace: &Workspace) -> Vec<Finding> {
     let found = catalog::installed(workspace);
-    let free = free_memory();
+    let free = memory::available();
     if found.is_empty() {
         let known = catalog::KNOWN.first().map_or("NAME", |known| known.name);
         let said = format!("none in {}", workspace.models_dir().display());
@@ -236,14 +237,6 @@ fn size(bytes: u64) -> String {
         1_000_000..10_000_000_000 => format!("{} MB", bytes / 1_000_000),
         _ => format!("{} GB", bytes / 1_000_000_000),
     }
-}
-
-/// Bytes of memory that programs can still have, where the system tells.
-fn free_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kilobytes: u64 = line.split_whitespace().next()?.parse().ok()?;
-    Some(kilobytes * 1024)
 }
 
 /// Free bytes of the disk that holds the folder, or will.

@@ -53,7 +53,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 /// The model that is meant: a path, or a name in the workspace.
-fn find(spec: &str, workspace: &Workspace) -> anyhow::Result<InstalledModel> {
+pub(super) fn find(spec: &str, workspace: &Workspace) -> anyhow::Result<InstalledModel> {
     let path = PathBuf::from(spec);
     if path.is_file() {
         let name = path

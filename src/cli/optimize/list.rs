@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::cli::output::{print_json, print_text};
 use crate::config::Workspace;
 use crate::evolve::session::{Event, Listed, Log, Session};
-use crate::gate::ledger::Ledger;
+use crate::gate::ledger::{Ledger, Row};
 use crate::protocol::sanitize::clean;
 
 pub(super) fn list(workspace: &Workspace, as_json: bool) -> anyhow::Result<ExitCode> {
@@ -100,24 +100,7 @@ pub(super) fn ledger(workspace: &Workspace, as_json: bool) -> anyhow::Result<Exi
         return Ok(ExitCode::SUCCESS);
     }
     let mut text = String::new();
-    for row in &rows {
-        text.push_str(&format!(
-            "{}  {} i{} a{}  {} {} -> {}  {:.1}% +- {:.1} -> {:.1}% +- {:.1}  p {:.3}  {}\n",
-            row.time,
-            row.optimization,
-            row.iteration,
-            row.attempt,
-            row.proposal,
-            row.parent,
-            row.revision_digest.short(),
-            row.parent_mean * 100.0,
-            row.parent_error * 100.0,
-            row.revision_mean * 100.0,
-            row.revision_error * 100.0,
-            row.sign_p,
-            row.outcome.word(),
-        ));
-    }
+    text.push_str(&ledger_rows(&rows));
     if rows.is_empty() {
         text.push_str("no gate was played yet\n");
     }
@@ -129,4 +112,30 @@ pub(super) fn ledger(workspace: &Workspace, as_json: bool) -> anyhow::Result<Exi
     }
     print_text(&clean(&text))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Gates, a line each.
+pub(in crate::cli) fn ledger_rows(rows: &[Row]) -> String {
+    let mut text = String::new();
+    for row in rows {
+        text.push_str(&format!(
+            "{}  {:<10} {} i{} a{}  {} {} -> {} {}  {:.1}% +- {:.1} -> {:.1}% +- {:.1}  p {:.3}  {}\n",
+            row.time,
+            row.kind.word(),
+            row.optimization,
+            row.iteration,
+            row.attempt,
+            row.proposal,
+            row.parent,
+            row.revision,
+            row.revision_digest.short(),
+            row.parent_mean * 100.0,
+            row.parent_error * 100.0,
+            row.revision_mean * 100.0,
+            row.revision_error * 100.0,
+            row.sign_p,
+            row.outcome.word(),
+        ));
+    }
+    text
 }

@@ -1,8 +1,9 @@
 //! `automem optimize`: improves a scaffold in rounds of evaluation, revision, decision and gate.
 
 mod list;
-mod told;
+pub(super) mod told;
 
+pub(super) use list::ledger_rows;
 pub(super) use told::Teller;
 
 use std::process::ExitCode;
@@ -165,7 +166,7 @@ fn begin(args: &Args, workspace: &Workspace, settings: &Settings, cancel: &Cance
     };
     setup.check(workspace)?;
     let reviser = open(&setup, workspace, settings)?;
-    let model = model(&setup, workspace, settings)?;
+    let model = models(&setup, workspace, settings)?;
     Ok(Session::begin(workspace, &setup, model, reviser, cancel.clone())?)
 }
 
@@ -198,7 +199,7 @@ fn resume(
         );
     }
     let reviser = open(&setup, workspace, settings)?;
-    let model = model(&setup, workspace, settings)?;
+    let model = models(&setup, workspace, settings)?;
     Ok(Session::resume(
         workspace,
         &listed.name,
@@ -208,11 +209,15 @@ fn resume(
     )?)
 }
 
-fn open(setup: &Setup, workspace: &Workspace, settings: &Settings) -> Result<Box<dyn Reviser>, ReviserError> {
+pub(super) fn open(
+    setup: &Setup,
+    workspace: &Workspace,
+    settings: &Settings,
+) -> Result<Box<dyn Reviser>, ReviserError> {
     open_reviser(&setup.meta, &ReviserOptions::of(workspace, settings))
 }
 
-fn model(setup: &Setup, workspace: &Workspace, settings: &Settings) -> anyhow::Result<agent::Models> {
+pub(super) fn models(setup: &Setup, workspace: &Workspace, settings: &Settings) -> anyhow::Result<agent::Models> {
     let options = ModelArgs {
         threads: setup.threads,
         context: setup.context,

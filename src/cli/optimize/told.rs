@@ -1,105 +1,68 @@
 //! What an optimization tells, as lines for people or as JSON lines.
 
-use std::io::{IsTerminal as _, Write as _};
-use std::time::{Duration, Instant};
-
-use crate::cli::output::print_text;
+use crate::cli::teller::{Lines, Told};
 use crate::evolve::ReviserNews;
 use crate::evolve::session::{Ending, News};
 use crate::gate::GateNews;
-use crate::protocol::sanitize::{clean, clean_line};
 use crate::review::GateReport;
 
-/// Times between two lines on a terminal that come and go.
-const PAUSE: Duration = Duration::from_millis(100);
-/// Times between two JSON lines on the steps of an episode.
-const JSON_PAUSE: Duration = Duration::from_secs(1);
-
 /// Tells.
-pub(in crate::cli) struct Teller {
-    json: bool,
-    terminal: bool,
-    shown: Option<Instant>,
-    /// What a reviser says comes in pieces.
-    saying: bool,
+pub(in crate::cli) type Teller = Lines<News>;
+
+impl Told for News {
+    fn is_fleeting(&self) -> bool {
+        match self {
+            Self::Gate { gate } => is_fleeting(gate),
+            Self::Reviser { reviser } => matches!(reviser, ReviserNews::Used { .. }),
+            _ => false,
+        }
+    }
+
+    fn line(&self) -> String {
+        line(self)
+    }
+
+    fn piece(&self) -> Option<&str> {
+        match self {
+            Self::Reviser {
+                reviser: ReviserNews::Says { text },
+            } => Some(text),
+            _ => None,
+        }
+    }
 }
 
-impl Teller {
-    pub(in crate::cli) fn new(json: bool) -> Self {
-        Self {
-            json,
-            terminal: std::io::stderr().is_terminal(),
-            shown: None,
-            saying: false,
-        }
-    }
+/// Whether news of a gate only show that it goes on.
+pub(in crate::cli) fn is_fleeting(gate: &GateNews) -> bool {
+    matches!(gate, GateNews::Episode { end: None, .. })
+}
 
-    pub(in crate::cli) fn tell(&mut self, news: &News) {
-        // A reader that went away (`| head`) does not stop the work.
-        if self.json {
-            if !self.is_fleeting(news) || self.is_time(JSON_PAUSE) {
-                let line = serde_json::to_string(news).unwrap_or_default();
-                drop(print_text(&format!("{line}\n")));
-            }
-            return;
-        }
-        if let News::Reviser {
-            reviser: ReviserNews::Says { text },
-        } = news
-        {
-            self.clear();
-            self.saying = true;
-            eprint!("{}", clean(text));
-            return;
-        }
-        if std::mem::take(&mut self.saying) {
-            eprintln!();
-        }
-        if self.is_fleeting(news) {
-            if self.terminal && self.is_time(PAUSE) {
-                eprint!("\r\x1b[K{}", clean_line(&line(news)));
-                // A line of progress that cannot be written is no loss.
-                drop(std::io::stderr().flush());
-            }
-            return;
-        }
-        let text = line(news);
-        if text.is_empty() {
-            return;
-        }
-        self.clear();
-        drop(print_text(&format!("{}\n", clean(text.trim_end()))));
-    }
-
-    /// Takes away the line that comes and goes.
-    pub(in crate::cli) fn end(&mut self) {
-        self.clear();
-    }
-
-    fn clear(&self) {
-        if self.terminal && !self.json && self.shown.is_some() {
-            eprint!("\r\x1b[K");
-        }
-    }
-
-    fn is_time(&mut self, pause: Duration) -> bool {
-        let due = self.shown.is_none_or(|at| at.elapsed() >= pause);
-        if due {
-            self.shown = Some(Instant::now());
-        }
-        due
-    }
-
-    /// Whether it is told to show that something goes on, and no more.
-    fn is_fleeting(&self, news: &News) -> bool {
-        matches!(
-            news,
-            News::Gate {
-                gate: GateNews::Episode { end: None, .. }
-            } | News::Reviser {
-                reviser: ReviserNews::Used { .. }
-            }
-        )
+/// What a gate tells, in a line.
+pub(in crate::cli) fn gate_line(gate: &GateNews) -> String {
+    match gate {
+        GateNews::Playing { side, run, resumed } => format!(
+            "  {} of the {}: {run}",
+            if *resumed { "going on with the run" } else { "run" },
+            side.word()
+        ),
+        GateNews::Episode {
+            side,
+            seed,
+            step,
+            progression,
+            end,
+        } => format!(
+            "  {} seed {seed} step {step} progression {}{}",
+            side.word(),
+            percent(*progression),
+            end.map_or_else(String::new, |end| format!(": {end}"))
+        ),
+        GateNews::Trouble {
+            side,
+            seed,
+            step,
+            message,
+        } => format!("  {} seed {seed} step {step}: {message}", side.word()),
     }
 }
 
@@ -119,31 +82,7 @@ fn line(news: &News) -> String {
             None => format!("iteration {iteration}: playing {scaffold}"),
         },
         News::Evaluated { mean, run } => format!("  mean progression {} ({run})", percent(*mean)),
-        News::Gate { gate } => match gate {
-            GateNews::Playing { side, run, resumed } => format!(
-                "  {} of the {}: {run}",
-                if *resumed { "going on with the run" } else { "run" },
-                side.word()
-            ),
-            GateNews::Episode {
-                side,
-                seed,
-                step,
-                progression,
-                end,
-            } => format!(
-                "  {} seed {seed} step {step} progression {}{}",
-                side.word(),
-                percent(*progression),
-                end.map_or_else(String::new, |end| format!(": {end}"))
-            ),
-            GateNews::Trouble {
-                side,
-                seed,
-                step,
-                message,
-            } => format!("  {} seed {seed} step {step}: {message}", side.word()),
-        },
+        News::Gate { gate } => gate_line(gate),
         News::Revising {
             iteration,
             attempt,
@@ -196,7 +135,7 @@ fn line(news: &News) -> String {
 }
 
 /// The paired table.
-pub(super) fn table(report: &GateReport) -> String {
+pub(in crate::cli) fn table(report: &GateReport) -> String {
     let mut text = format!(
         "{:>8} {:>9} {:>9} {:>8} {:>10} {:>10} {:>8} {:>8}\n",
         "seed", "parent", "revision", "diff", "tokens", "tokens", "s", "s"

@@ -12,9 +12,10 @@ use serde_json::{Value, json};
 
 use crate::analysis;
 use crate::evolve::candidate::{FILE_BYTES, Files, plain_path};
-use crate::evolve::meta::{brief, one_line, start};
+use crate::evolve::meta::{brief, start};
 use crate::evolve::reviser::{ReviserError, Task};
 use crate::jobs::Cancel;
+use crate::meta::one_line;
 use crate::protocol::sanitize::clean;
 use crate::review::Evidence;
 use crate::store::{Reader, StoreError};

@@ -4,19 +4,17 @@
 //! us, as any command does; what it leaves is checked like everybody's.
 
 mod folder;
-mod process;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use self::folder::{Folder, evidence_in};
-use self::process::Ended;
 use super::candidate::{Files, METHOD, Refusal, judge};
-use super::meta::one_line;
-use super::meta::transcript::fresh;
 use super::reviser::{Reviser, ReviserError, ReviserNews, Revision, Task};
 use crate::jobs::Cancel;
+use crate::jobs::process::{self, Ended, Heard};
 use crate::llm::Usage;
+use crate::meta::{fresh, one_line};
 use crate::protocol::sanitize::clean;
 
 /// Lines of output that an error quotes.
@@ -83,7 +81,8 @@ impl CommandReviser {
         let mut last: Vec<String> = Vec::new();
         let mut shown = 0;
         let mut usage = Usage::default();
-        let mut line = |text: &str, _: bool| {
+        let mut hear = |heard: Heard<'_>| {
+            let Heard::Line { text, .. } = heard else { return };
             if let Some(told) = usage_in(text) {
                 usage = told;
             }
@@ -96,12 +95,11 @@ impl CommandReviser {
             }
         };
         let ended = process::run(
-            &self.command,
-            &folder.0,
+            process::shell(&self.command, &folder.0),
             brief,
-            self.options.time_limit,
+            Some(self.options.time_limit),
             cancel,
-            &mut line,
+            &mut hear,
         );
         let ended = ended.map_err(|error| {
             ReviserError::Other(format!(

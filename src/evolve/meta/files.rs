@@ -4,13 +4,11 @@
 
 use std::fmt::Write;
 
-use super::args::Args;
-use super::bench::{Bench, Fault, bounded};
-use super::traces::page;
+use super::bench::Bench;
 use crate::evolve::candidate::{FILE_BYTES, METHOD, plain_path};
+use crate::meta::args::Args;
+use crate::meta::{Fault, Told, bounded, page};
 use crate::scaffold::{self, MANIFEST};
-
-type Told = Result<String, Fault>;
 
 pub(super) fn list_scaffold_files(bench: &mut Bench<'_>, _: &Args<'_>) -> Told {
     let parent = bench.task.parent.files();

@@ -10,7 +10,7 @@ use super::news::News;
 use super::outcome::outcome;
 use super::state::{Ending, Event};
 use crate::gate;
-use crate::gate::ledger::{Head, Ledger, Row};
+use crate::gate::ledger::{Head, Kind, Ledger, Row};
 use crate::review::{Desk, Dossier, GateReport, Policy, ProposalId, ReviewError, State, What};
 use crate::scaffold::{Scaffold, digest_of};
 
@@ -165,6 +165,7 @@ impl Session {
         let usage = self.state.usage;
         let head = Head {
             origin,
+            kind: Kind::Revision,
             proposal: &dossier.proposal.id,
             parent: (&revision.parent, revision.parent_digest),
             revision: (&revision.line, result),

@@ -10,6 +10,7 @@
 
 mod fits;
 mod parse;
+pub mod peft;
 mod write;
 
 use std::fs::File;
@@ -77,6 +78,29 @@ pub struct AdapterFile {
     pub base: Option<String>,
     /// The matrices it changes.
     pub pairs: Vec<Pair>,
+}
+
+impl AdapterFile {
+    /// What it is, without its numbers; the digest is that of its file.
+    pub fn info(&self, digest: Digest) -> AdapterInfo {
+        AdapterInfo {
+            architecture: self.architecture.clone(),
+            rank: self.pairs.iter().map(|pair| pair.rank).max().unwrap_or(0),
+            alpha: self.alpha,
+            base: self.base.clone(),
+            tensors: self
+                .pairs
+                .iter()
+                .map(|pair| AdapterTensor {
+                    target: pair.target.clone(),
+                    rank: pair.rank,
+                    inputs: pair.inputs,
+                    outputs: pair.outputs,
+                })
+                .collect(),
+            digest,
+        }
+    }
 }
 
 /// The change of one matrix.

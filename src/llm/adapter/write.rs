@@ -104,16 +104,38 @@ fn put(path: &Path, adapter: &AdapterFile) -> io::Result<Digest> {
     Ok(digest)
 }
 
+/// Temporary files and folders of this module.
+const PREFIX: &str = ".adapter-";
+
 /// A temporary file that others may read once it has its name.
-pub(super) fn temporary() -> tempfile::Builder<'static, 'static> {
+fn temporary() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".adapter-");
+    builder.prefix(PREFIX);
     #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o644));
-    }
+    builder.permissions(permissions(0o644));
     builder
+}
+
+/// A temporary folder that others may look into once it has its name.
+pub(super) fn temporary_folder(above: &Path) -> io::Result<tempfile::TempDir> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(PREFIX);
+    #[cfg(unix)]
+    builder.permissions(permissions(0o755));
+    builder.tempdir_in(above)
+}
+
+/// Lets others read a file that a library wrote for its owner only.
+pub(super) fn let_read(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    std::fs::set_permissions(path, permissions(0o644))?;
+    let _ = path;
+    Ok(())
+}
+
+#[cfg(unix)]
+fn permissions(mode: u32) -> std::fs::Permissions {
+    std::os::unix::fs::PermissionsExt::from_mode(mode)
 }
 
 fn padding(bytes: usize) -> usize {

@@ -13,6 +13,7 @@ use super::engine::{Engine, EngineSettings};
 use super::prompt::{Tokenizer, special_texts};
 use super::weights::{Adapter, Weights};
 use super::{Base, LlamaModel, backend, default_threads};
+use crate::jobs::memory;
 use crate::llm::ModelOptions;
 use crate::llm::adapter;
 use crate::llm::chat::LlmError;
@@ -47,7 +48,8 @@ pub(super) fn open(path: &Path, options: &ModelOptions) -> Result<LlamaModel, Ll
             "open the base model instead",
         ));
     }
-    let loaded = load_weights(path, options).map_err(|cause| {
+    let params = parameters(options).map_err(|error| wrong(error.to_string(), "build automem again"))?;
+    let loaded = load_weights(path, &params).map_err(|cause| {
         wrong(
             cause,
             "use a language model whose architecture this version of llama.cpp knows, or a newer automem",
@@ -129,18 +131,23 @@ pub(super) fn adapted(model: &LlamaModel, path: &Path) -> Result<LlamaModel, Llm
 /// The detail of a model with an adapter that names the model without.
 const BASE: &str = "base";
 
+/// Where the weights go.
+fn parameters(options: &ModelOptions) -> Result<LlamaModelParams, LlmError> {
+    let library = backend::backend()?;
+    let layers = options
+        .gpu_layers
+        .unwrap_or(if library.supports_gpu_offload() { 999 } else { 0 });
+    Ok(LlamaModelParams::default().with_n_gpu_layers(layers))
+}
+
 /// Loads the weights; the error says what llama.cpp's log says.
-fn load_weights(path: &Path, options: &ModelOptions) -> Result<Loaded, String> {
+pub(super) fn load_weights(path: &Path, params: &LlamaModelParams) -> Result<Loaded, String> {
     // One at a time, so that the log's lines belong to this file.
     static LOADING: Mutex<()> = Mutex::new(());
     let _one = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
     let library = backend::backend().map_err(|error| error.to_string())?;
     backend::forget_log();
-    let layers = options
-        .gpu_layers
-        .unwrap_or(if library.supports_gpu_offload() { 999 } else { 0 });
-    let params = LlamaModelParams::default().with_n_gpu_layers(layers);
-    Loaded::load_from_file(library, path, &params).map_err(|error| {
+    Loaded::load_from_file(library, path, params).map_err(|error| {
         let log = backend::last_errors();
         if log.is_empty() {
             format!("llama.cpp cannot load it ({error})")
@@ -160,7 +167,7 @@ fn settings(weights: &Loaded, info: &ModelInfo, options: &ModelOptions) -> Engin
     let slots = options.slots.unwrap_or(SLOTS).clamp(1, 256);
     let context = context(weights, options);
     let per_token = info.kv_bytes_per_token.unwrap_or(0).max(1);
-    let budget = CACHE_BYTES.min(available_memory().map_or(CACHE_BYTES, |bytes| bytes / 4));
+    let budget = CACHE_BYTES.min(memory::available().map_or(CACHE_BYTES, |bytes| bytes / 4));
     let affordable = u32::try_from(budget / per_token).unwrap_or(u32::MAX);
     let cells = if options.exact {
         context
@@ -175,14 +182,6 @@ fn settings(weights: &Loaded, info: &ModelInfo, options: &ModelOptions) -> Engin
         exact: options.exact,
         partial_reuse: !weights.is_recurrent() && !weights.is_hybrid(),
     }
-}
-
-/// Bytes of memory that are free, where the system tells.
-fn available_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
-    Some(kib * 1024)
 }
 
 fn reference(

@@ -8,12 +8,14 @@ mod backend;
 mod engine;
 mod expect;
 mod load;
+mod logits;
 mod measure;
 pub mod optimize;
 mod process;
 mod prompt;
 pub mod quantize;
 mod runner;
+mod tokens;
 mod weights;
 
 use std::path::Path;
@@ -22,8 +24,10 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, unbounded};
 
+pub use logits::logits;
 pub use measure::{Measured, Workload};
 pub use process::{default_threads, prepare_process};
+pub use tokens::{ChatTokenizer, ChatTokens};
 
 use self::engine::{Engine, EngineSettings, Finished, Job, Reply, ms};
 use self::prompt::Tokenizer;

@@ -34,6 +34,10 @@ impl Place {
             Self::Review => "review",
             Self::Proposal => "proposal",
             Self::Gate => "gate",
+            Self::Curate => "curate",
+            Self::Selection => "selection",
+            Self::Items => "items",
+            Self::Select => "new-selection",
             Self::Seal => "summary",
             Self::Confirm => "question",
         }
@@ -61,6 +65,7 @@ impl Action {
             Self::Show(Screen::Watch) => "show-watch",
             Self::Show(Screen::Lab) => "show-lab",
             Self::Show(Screen::Review) => "show-review",
+            Self::Show(Screen::Curate) => "show-curate",
             Self::Copy => "copy",
             Self::SaveScreen => "save-screen",
             Self::NextTheme => "next-theme",
@@ -150,6 +155,8 @@ impl Action {
             Self::Discard => "discard",
             Self::WhyNot => "why-not",
             Self::Beside => "side-by-side",
+            Self::NewSelection => "new-selection",
+            Self::ReadAt => "read-at",
         }
     }
 }

@@ -5,8 +5,10 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::tui::columns::Column;
+use crate::tui::curate::SelectForm;
+use crate::tui::fields::{Field, Fields};
 use crate::tui::layout;
-use crate::tui::optimize::{OptimizeForm, Wish};
+use crate::tui::optimize::OptimizeForm;
 use crate::tui::start::{Form, What};
 use crate::tui::state::State;
 use crate::tui::theme::Slot;
@@ -17,69 +19,81 @@ use crate::tui::widgets::text;
 const NAMES: usize = 10;
 
 /// A dialog of fields as it is drawn.
-struct Dialog<'a> {
+struct Dialog<'a, F> {
     title: &'a str,
-    /// Name and text, a line each.
-    fields: Vec<(&'static str, &'a str)>,
-    /// The field that is written in.
-    at: usize,
+    fields: &'a Fields<F>,
     /// Nothing is typed now.
     busy: bool,
-    /// What may be written there.
-    about: &'static str,
-    /// What there is to choose from.
+    /// What there is to choose from in the field that is written in.
     choices: Vec<&'a str>,
 }
 
 /// Over the screen: the dialog that starts a run.
 pub(crate) fn draw(state: &State, form: &Form, area: Rect, buf: &mut Buffer) {
-    let what = form.field();
     let dialog = Dialog {
         title: "New run",
-        fields: What::ALL.iter().map(|what| (what.name(), form.text(*what))).collect(),
-        at: what as usize,
+        fields: &form.fields,
         busy: form.starting,
-        about: what.about(),
-        choices: form.choices(what),
+        choices: form.choices(form.fields.field()),
     };
     draw_dialog(state, &dialog, area, buf, |wide| below(state, form, wide));
 }
 
 /// Over the screen: the dialog that starts an optimization.
 pub(crate) fn draw_optimize(state: &State, form: &OptimizeForm, area: Rect, buf: &mut Buffer) {
-    let wish = form.field();
     let dialog = Dialog {
         title: "New optimization",
-        fields: Wish::ALL.iter().map(|wish| (wish.name(), form.text(*wish))).collect(),
-        at: wish as usize,
+        fields: &form.fields,
         busy: false,
-        about: wish.about(),
-        choices: form.choices(wish),
+        choices: form.choices(form.fields.field()),
     };
-    let theme = &state.theme;
-    draw_dialog(state, &dialog, area, buf, |wide| match &form.error {
-        Some(error) => wrapped(&format!("✗ {}", text::clean(error)), wide, theme.bold(Slot::Bad)),
-        None => wrapped(&text::clean(&form.command()), wide, theme.style(Slot::Faint)),
+    draw_dialog(state, &dialog, area, buf, |wide| {
+        fault_or(state, &form.fields, &form.command(), wide)
     });
 }
 
+/// Over the screen: the dialog that makes a data selection.
+pub(crate) fn draw_select(state: &State, form: &SelectForm, area: Rect, buf: &mut Buffer) {
+    let dialog = Dialog {
+        title: "New selection",
+        fields: &form.fields,
+        busy: false,
+        choices: form.choices(form.fields.field()),
+    };
+    draw_dialog(state, &dialog, area, buf, |wide| {
+        fault_or(state, &form.fields, &form.outlook(), wide)
+    });
+}
+
+/// What is wrong, or what will happen.
+fn fault_or<F: Field>(state: &State, fields: &Fields<F>, said: &str, wide: usize) -> Vec<Line<'static>> {
+    let theme = &state.theme;
+    match &fields.error {
+        Some(error) => wrapped(&format!("✗ {}", text::clean(error)), wide, theme.bold(Slot::Bad)),
+        None => wrapped(&text::clean(said), wide, theme.style(Slot::Faint)),
+    }
+}
+
 /// A line a field, what may be written, the choices, what is wrong.
-fn draw_dialog(
+fn draw_dialog<F: Field>(
     state: &State,
-    dialog: &Dialog<'_>,
+    dialog: &Dialog<'_, F>,
     area: Rect,
     buf: &mut Buffer,
     below: impl FnOnce(usize) -> Vec<Line<'static>>,
 ) {
+    let own = dialog.fields;
+    let fields: Vec<(&'static str, &str)> = F::ALL.iter().map(|field| (field.name(), own.text(*field))).collect();
+    let at = own.field().place();
     let theme = &state.theme;
-    let count = dialog.fields.len() as u16;
+    let count = fields.len() as u16;
     let place = layout::centred(area, 78.min(area.width - 2), count + 9);
     let inner = view::over(buf, place, dialog.title, theme);
     let wide = usize::from(inner.width);
-    let longest = dialog.fields.iter().map(|(name, _)| name.len() + 1).max().unwrap_or(0);
+    let longest = fields.iter().map(|(name, _)| name.len() + 1).max().unwrap_or(0);
     let names = NAMES.max(longest);
-    for (row, (name, said)) in (0..).zip(&dialog.fields) {
-        let here = usize::from(row) == dialog.at;
+    for (row, (name, said)) in (0..).zip(&fields) {
+        let here = usize::from(row) == at;
         let sign = if here { "▶ " } else { "  " };
         let said = text::clean(said).into_owned();
         let room = wide.saturating_sub(names + 6);
@@ -106,12 +120,12 @@ fn draw_dialog(
             buf.set_style(line, theme.selected(true));
         }
     }
-    let about = Line::styled(format!("  {}", dialog.about), theme.style(Slot::Dim));
+    let about = Line::styled(format!("  {}", own.field().about()), theme.style(Slot::Dim));
     text::put_line(buf, inner, count + 1, &about);
     if !dialog.choices.is_empty() {
         let mut spans = vec![Span::styled("  there is: ", theme.style(Slot::Faint))];
         for choice in &dialog.choices {
-            let chosen = dialog.fields.get(dialog.at).is_some_and(|(_, said)| said == choice);
+            let chosen = fields.get(at).is_some_and(|(_, said)| said == choice);
             let style = if chosen {
                 theme.bold(Slot::Accent)
             } else {
@@ -137,7 +151,7 @@ fn wrapped(said: &str, wide: usize, style: ratatui::style::Style) -> Vec<Line<'s
 /// What is wrong, what goes on, or the command that does the same.
 fn below(state: &State, form: &Form, wide: usize) -> Vec<Line<'static>> {
     let theme = &state.theme;
-    if let Some(error) = &form.error {
+    if let Some(error) = &form.fields.error {
         return wrapped(&format!("✗ {}", text::clean(error)), wide, theme.bold(Slot::Bad));
     }
     let said = if form.starting {
@@ -151,8 +165,8 @@ fn below(state: &State, form: &Form, wide: usize) -> Vec<Line<'static>> {
     } else if form.must_pull() {
         "the model is not here yet: it is fetched first (92 MB)".to_owned()
     } else {
-        let of = |what: What| form.text(what).trim().to_owned();
-        let specialist = match crate::agent::wanted(Some(form.text(What::Specialist))) {
+        let of = |what: What| form.fields.trimmed(what).to_owned();
+        let specialist = match crate::agent::wanted(Some(form.fields.text(What::Specialist))) {
             Some(specialist) => format!(" --specialist {specialist}"),
             None => String::new(),
         };

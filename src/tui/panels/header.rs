@@ -41,23 +41,23 @@ pub(crate) fn draw(state: &State, area: Rect, buf: &mut Buffer) {
 fn screens(state: &State, wide: bool) -> Line<'static> {
     let theme = &state.theme;
     let mut spans = vec![Span::styled(" automem ", theme.bold(Slot::Accent))];
-    let waiting = state.review.waiting();
-    let review = match waiting {
-        0 => "3 Review".to_owned(),
-        n => format!("3 Review ●{n}"),
-    };
     let names = [
-        (Screen::Runs, "1 Runs".to_owned()),
-        (Screen::Watch, "2 Watch".to_owned()),
-        (Screen::Review, review),
-        (Screen::Lab, "5 Lab".to_owned()),
+        (Screen::Runs, "1 Runs", 0),
+        (Screen::Watch, "2 Watch", 0),
+        (Screen::Review, "3 Review", state.review.waiting()),
+        (Screen::Curate, "4 Curate", state.curate.waiting()),
+        (Screen::Lab, "5 Lab", 0),
     ];
-    for (screen, name) in names {
+    for (screen, name, waiting) in names {
         let here = screen == state.screen;
         // What waits for a person shows however narrow it is.
-        if screen == Screen::Review && !here && waiting > 0 {
-            let said = if wide { name } else { format!("3 ●{waiting}") };
-            spans.push(Span::styled(format!(" {said} "), theme.bold(Slot::Warn)));
+        let name = match waiting {
+            0 => name.to_owned(),
+            n if wide || here => format!("{name} ●{n}"),
+            n => format!("{} ●{n}", &name[..1]),
+        };
+        if !here && waiting > 0 {
+            spans.push(Span::styled(format!(" {name} "), theme.bold(Slot::Warn)));
             continue;
         }
         if !here && (!wide || (screen == Screen::Watch && !state.has_watch())) {

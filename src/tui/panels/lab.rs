@@ -4,11 +4,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::{lab_chart, lab_gates, lab_lineage, lab_optimizations};
+use super::{lab_chart, lab_gates, lab_lineage, lab_optimizations, lab_trainings};
 use crate::tui::lab::LabPane;
 use crate::tui::layout;
 use crate::tui::state::State;
 use crate::tui::theme::Slot;
+use crate::tui::trainings::Stage;
 use crate::tui::view;
 use crate::tui::widgets::{list, text};
 
@@ -26,7 +27,8 @@ pub(crate) fn draw(state: &State, area: Rect, buf: &mut Buffer) {
     }
     let plan = layout::lab(state.size, lab.pane);
     if let Some(tabs) = plan.tabs {
-        draw_tabs(state, tabs, buf);
+        let all = LabPane::ALL.map(|pane| (pane, pane.title()));
+        view::tabs(buf, tabs, &all, lab.pane, "", theme);
     }
     for (pane, area) in &plan.panes {
         let focused = lab.pane == *pane;
@@ -42,6 +44,7 @@ pub(crate) fn draw(state: &State, area: Rect, buf: &mut Buffer) {
             LabPane::Chart => lab_chart::draw(state, inner, focused, buf),
             LabPane::Gates => lab_gates::draw(state, inner, focused, buf),
             LabPane::Optimizations => lab_optimizations::draw(state, inner, focused, buf),
+            LabPane::Trainings => lab_trainings::draw(state, inner, focused, buf),
         };
         let mut scroll = lab.scroll(*pane);
         scroll.reveal(lab.len(*pane), rows);
@@ -65,21 +68,11 @@ fn aside(state: &State, pane: LabPane) -> Option<String> {
             let open = lab.data.optimizations.iter().filter(|one| !one.over).count();
             (open > 0).then(|| format!("{open} not over"))
         }
+        LabPane::Trainings => {
+            let running = lab.trainings.iter().filter(|one| one.stage == Stage::Running).count();
+            (running > 0).then(|| format!("{running} running"))
+        }
     }
-}
-
-fn draw_tabs(state: &State, area: Rect, buf: &mut Buffer) {
-    let theme = &state.theme;
-    let mut spans = vec![Span::raw(" ")];
-    for pane in LabPane::ALL {
-        let (title, style) = if pane == state.lab.pane {
-            (format!("[{}] ", pane.title()), theme.bold(Slot::BorderFocus))
-        } else {
-            (format!(" {}  ", pane.title()), theme.style(Slot::Dim))
-        };
-        spans.push(Span::styled(title, style));
-    }
-    text::put_line(buf, area, 0, &Line::from(spans));
 }
 
 /// Draws the visible rows of a list, the selected one marked. Gives how many rows there is room for.

@@ -5,8 +5,9 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::lab::{percent, rows};
+use crate::review::Outcome;
 use crate::scaffold::{Node, Source};
-use crate::tui::lab::{LabPane, LineageRow, Suggested};
+use crate::tui::lab::{LabPane, LineageRow, Specialist, Suggested};
 use crate::tui::state::State;
 use crate::tui::theme::Slot;
 use crate::tui::widgets::text;
@@ -39,6 +40,7 @@ fn line(state: &State, row: LineageRow, wide: usize) -> Line<'static> {
     let data = &state.lab.data;
     match row {
         LineageRow::Version(at) => version(state, &data.lineage.nodes[at], wide),
+        LineageRow::Specialist(at) => specialist(state, &data.specialists[at], wide),
         LineageRow::Proposal(at, depth) => proposal(state, &data.proposals[at], depth, wide),
         LineageRow::Run(at, run) => {
             let node = &data.lineage.nodes[at];
@@ -120,6 +122,24 @@ fn proposal(state: &State, proposal: &Suggested, depth: usize, wide: usize) -> L
     beside(spans, &numbers, theme.style(Slot::Dim), wide)
 }
 
+/// A memory specialist: its adapter, and how its gate went.
+fn specialist(state: &State, one: &Specialist, wide: usize) -> Line<'static> {
+    let theme = &state.theme;
+    let (said, slot) = match one.outcome {
+        Outcome::Better => ("★ better", Slot::Good),
+        Outcome::NotBetter | Outcome::CannotWin => ("✗ not better", Slot::Bad),
+    };
+    let spans = vec![
+        Span::styled(" ◆ specialist ", theme.style(Slot::Human)),
+        Span::styled(text::clean(&one.name).into_owned(), theme.bold(Slot::Text)),
+        Span::styled(format!("  {}", one.digest.short()), theme.style(Slot::Accent)),
+        Span::styled(format!("  {said}"), theme.style(slot)),
+        Span::styled(format!(" ({})", one.proposal), theme.style(Slot::Dim)),
+    ];
+    let numbers = format!("{}  n {}", percent(one.mean), one.seeds);
+    beside(spans, &numbers, theme.bold(Slot::Reward), wide)
+}
+
 fn standing_style(state: &State, proposal: &Suggested) -> ratatui::style::Style {
     let said = proposal.standing();
     match said.chars().next() {
@@ -160,6 +180,13 @@ fn draw_details(state: &State, area: Rect, buf: &mut Buffer) {
             if !proposal.why.is_empty() {
                 lines.push((proposal.why.clone(), Slot::Dim));
             }
+        }
+        Some(LineageRow::Specialist(at)) => {
+            let one = &lab.data.specialists[at];
+            let (tuning, iteration) = &one.tuning;
+            let (against, mean) = &one.against;
+            lines.push((format!("{} of {tuning}, iteration {iteration}", one.name), Slot::Text));
+            lines.push((format!("played against {against}, {:.1} %", mean * 100.0), Slot::Dim));
         }
         Some(LineageRow::Version(at) | LineageRow::Run(at, _)) => {
             let node = &lab.data.lineage.nodes[at];

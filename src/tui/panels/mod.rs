@@ -2,6 +2,9 @@
 
 pub(crate) mod actions;
 pub(crate) mod confirm;
+pub(crate) mod curate;
+mod curate_balance;
+mod curate_open;
 pub(crate) mod form;
 pub(crate) mod game;
 pub(crate) mod header;
@@ -13,6 +16,7 @@ mod lab_chart;
 mod lab_gates;
 mod lab_lineage;
 mod lab_optimizations;
+mod lab_trainings;
 pub(crate) mod memory;
 pub(crate) mod memory_diff;
 pub(crate) mod picker;

@@ -47,13 +47,21 @@ pub(crate) fn lines(open: &OpenReview, columns: usize, theme: &Theme) -> Vec<Lin
 
 /// `pending → decided → checked → gating → promoted`, with the place it is at.
 fn way(standing: &Standing, theme: &Theme) -> Line<'static> {
-    let steps: [(&str, &[State]); 5] = [
+    const WAY: [(&str, &[State]); 6] = [
         ("pending", &[State::Pending]),
         ("decided", &[State::Decided]),
         ("checked", &[State::Checked, State::CheckFailed]),
         ("gate", &[State::Gating, State::Gated]),
         ("promoted", &[State::Applying, State::Promoted]),
+        ("used", &[State::Used]),
     ];
+    // A recipe is trained by, a revision is played and promoted.
+    let not_on_it: &[&str] = if is_recipe(standing) {
+        &["gate", "promoted"]
+    } else {
+        &["used"]
+    };
+    let steps: Vec<_> = WAY.into_iter().filter(|(name, _)| !not_on_it.contains(name)).collect();
     let (sign, word, slot) = review::standing(standing);
     let at = steps.iter().position(|(_, states)| states.contains(&standing.state));
     let mut spans = Vec::new();
@@ -73,6 +81,10 @@ fn way(standing: &Standing, theme: &Theme) -> Line<'static> {
     Line::from(spans)
 }
 
+fn is_recipe(standing: &Standing) -> bool {
+    standing.kind == "recipe"
+}
+
 /// What happens next, and with which key.
 fn next(standing: &Standing) -> String {
     match standing.state {
@@ -84,10 +96,16 @@ fn next(standing: &Standing) -> String {
         State::Checked if standing.extent == Some(crate::review::Extent::None) => {
             "Nothing of it was accepted: D discards it, u takes the commitment back.".to_owned()
         }
+        State::Checked if is_recipe(standing) => {
+            "It can be trained by: `automem tune` goes on with it. Nothing is trained by looking at it.".to_owned()
+        }
         State::Checked => {
             "It waits for its gate: the optimization that proposed it plays it on the same seeds as its parent. \
              p promotes it without, with a reason."
                 .to_owned()
+        }
+        State::CheckFailed if is_recipe(standing) => {
+            "It cannot be trained by as decided: u takes the commitment back, D discards it.".to_owned()
         }
         State::CheckFailed => "It cannot work as decided: u takes the commitment back, D discards it.".to_owned(),
         State::Gating => "It is being played on the same seeds as its parent.".to_owned(),

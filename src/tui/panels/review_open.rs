@@ -25,7 +25,9 @@ pub(crate) fn draw(state: &State, open: &OpenReview, _: Rect, buf: &mut Buffer) 
     let plan = layout::review(state.size, open.focus);
     banner(state, open, plan.banner, buf);
     if let Some(area) = plan.tabs {
-        tabs(open, area, buf, theme);
+        let said = more(open, open.focus).unwrap_or_default();
+        let all = ReviewPane::ALL.map(|pane| (pane, pane.title()));
+        view::tabs(buf, area, &all, open.focus, &said, theme);
     }
     for (pane, area) in &plan.panes {
         let inner = if plan.tabs.is_none() {
@@ -147,24 +149,6 @@ fn gate_counts(open: &OpenReview) -> String {
         count(|verdict| matches!(verdict, Verdict::Edit { .. })),
         count(|verdict| matches!(verdict, Verdict::Reject { .. }))
     )
-}
-
-fn tabs(open: &OpenReview, area: Rect, buf: &mut Buffer, theme: &Theme) {
-    let mut spans = vec![Span::raw(" ")];
-    for pane in ReviewPane::ALL {
-        let (title, style) = if pane == open.focus {
-            (format!("[{}] ", pane.title()), theme.bold(Slot::BorderFocus))
-        } else {
-            (format!(" {}  ", pane.title()), theme.style(Slot::Dim))
-        };
-        spans.push(Span::styled(title, style));
-    }
-    let said = more(open, open.focus).unwrap_or_default();
-    let tabs = Line::from(spans);
-    let room = usize::from(area.width).saturating_sub(tabs.width() + 2);
-    let said = Line::styled(format!("{} ", text::cut(&said, room)), theme.style(Slot::Dim));
-    text::put_right(buf, area, 0, &said);
-    text::put_line(buf, area, 0, &tabs);
 }
 
 /// What was decided on a part: sign, words, colour.

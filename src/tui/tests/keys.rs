@@ -322,6 +322,13 @@ fn states() -> Vec<State> {
             states.push(state);
         }
     }
+    for keys in ["Esc", "Tab", "Tab Tab", "x", "* y", "A", "Esc n"] {
+        for size in [(80, 24), (160, 48)] {
+            let mut state = super::curate::shown(size);
+            press(&mut state, keys);
+            states.push(state);
+        }
+    }
     for keys in ["t", "t Tab"] {
         let mut state = live((160, 48));
         press(&mut state, keys);

@@ -4,11 +4,14 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::gate::report;
-use crate::review::{Pair, Score, State as Stage};
+use crate::review::{Outcome, Pair, Score, State as Standing};
 use crate::scaffold::{Lineage, Node, RunScore, Source};
 use crate::tui::data::LabNews;
 use crate::tui::effects::{Ask, LabAsk};
-use crate::tui::lab::{GateRow, LabData, LabPane, Optimized, Suggested};
+use crate::tui::lab::{GateRow, LabData, LabPane, Optimized, Specialist, Suggested};
+use crate::tui::trainings::{self, Training};
+use crate::tune::recipe::{Schedule, Targets, TrainConfig};
+use crate::tune::train::{TrainJob, TrainNews};
 use crate::types::Digest;
 
 fn node(line: &str, version: &str, depth: usize, scores: &[f64]) -> Node {
@@ -50,7 +53,7 @@ fn pairs(parent: &[f64], revision: &[f64]) -> Vec<Pair> {
     .collect()
 }
 
-fn suggested(id: &str, title: &str, stage: Stage, revision: &[f64]) -> Suggested {
+fn suggested(id: &str, title: &str, stage: Standing, revision: &[f64]) -> Suggested {
     let gate = (!revision.is_empty()).then(|| {
         let pairs = pairs(&[0.31, 0.36, 0.27, 0.40], revision);
         report(pairs, "/runs/parent.db".into(), format!("/runs/{id}.db"), true)
@@ -63,7 +66,7 @@ fn suggested(id: &str, title: &str, stage: Stage, revision: &[f64]) -> Suggested
         parent: Digest::of("crafter-v0 0.1.0"),
         result: None,
         stage,
-        waits: stage == Stage::Pending,
+        waits: stage == Standing::Pending,
         why: String::new(),
         gate,
     }
@@ -76,7 +79,7 @@ fn data() -> LabData {
     let mut promoted = suggested(
         "p1",
         "One line a place in map_notes.txt",
-        Stage::Promoted,
+        Standing::Promoted,
         &[0.41, 0.45, 0.36, 0.50],
     );
     promoted.result = Some(auto.digest);
@@ -88,8 +91,13 @@ fn data() -> LabData {
             broken: Vec::new(),
         },
         proposals: vec![
-            suggested("p3", "Prune the survival log", Stage::Pending, &[]),
-            suggested("p2", "Write less in LOG", Stage::Discarded, &[0.31, 0.30, 0.27, 0.41]),
+            suggested("p3", "Prune the survival log", Standing::Pending, &[]),
+            suggested(
+                "p2",
+                "Write less in LOG",
+                Standing::Discarded,
+                &[0.31, 0.30, 0.27, 0.41],
+            ),
             promoted,
         ],
         ledger: vec![GateRow {
@@ -100,6 +108,17 @@ fn data() -> LabData {
             attempt: 1,
             reviser_tokens: 81_200,
             dollars: Some(0.41),
+        }],
+        specialists: vec![Specialist {
+            name: "crafter-v0-memory-i1".into(),
+            digest: Digest::of("adapter"),
+            proposal: "p9".into(),
+            tuning: ("crafter-v0-memory-1".into(), 1),
+            mean: (0.44, 0.03),
+            against: ("no specialist".into(), 0.41),
+            seeds: 4,
+            outcome: Outcome::Better,
+            run: "/runs/specialist.db".into(),
         }],
         optimizations: vec![
             Optimized {
@@ -164,6 +183,7 @@ fn fresh() -> LabData {
     data.proposals.clear();
     data.ledger.clear();
     data.optimizations.clear();
+    data.specialists.clear();
     data.lineage.nodes.retain(|node| node.line != "crafter-v0-auto");
     data.lineage.nodes.iter_mut().for_each(|node| node.runs.clear());
     data
@@ -185,18 +205,123 @@ fn lab_at_80_by_24() {
 
 #[test]
 fn lab_at_160_by_48() {
-    insta::assert_snapshot!("lab_160x48", text(&lab((160, 48), data())));
+    let mut state = lab((160, 48), data());
+    told(&mut state, LabNews::Trainings(learned()));
+    insta::assert_snapshot!("lab_160x48", text(&state));
+}
+
+/// One training under way, one that is done, one that cannot go on.
+fn learned() -> Vec<Training> {
+    let job = |name: &str| TrainJob {
+        name: name.into(),
+        base: "/models/qwen2.5-0.5b.gguf".into(),
+        data: "/home/ada/.automem/datasets/p7.json".into(),
+        config: TrainConfig {
+            rank: 16,
+            alpha: 32.0,
+            dropout: 0.0,
+            learning_rate: 2e-4,
+            epochs: 3,
+            batch: 1,
+            accumulation: 8,
+            cutoff: 1024,
+            schedule: Schedule::Cosine,
+            warmup: 0.05,
+            save: false,
+            gpus: 0,
+            targets: Targets::Attn,
+            seed: 1,
+        },
+        out: format!("/adapters/{name}.gguf").into(),
+        folder: format!("/home/ada/.automem/trainings/{name}").into(),
+        held_out: 0.1,
+        threads: None,
+        memory: None,
+    };
+    let mut running = Training::new("crafter-2".into());
+    running.job = Some(job("crafter-2"));
+    running.take(TrainNews::Planned {
+        steps: 400,
+        examples: 360,
+        held_out: 40,
+        too_long: 3,
+        parameters: 1_843_200,
+        memory: 1_800 << 20,
+        checkpointing: true,
+        done: 0,
+        device: "cpu".into(),
+    });
+    for step in 1..=240 {
+        let noise = f64::from(step * 7919 % 100) / 250.0;
+        running.take(TrainNews::Step {
+            step,
+            of: 400,
+            epoch: f64::from(step) / 133.0,
+            loss: 0.8 + 2.0 / (1.0 + f64::from(step) / 40.0) + noise,
+            lr: 2e-4 * (1.0 - f64::from(step) / 400.0),
+            grad_norm: 0.7,
+            tokens_per_second: 134.0,
+        });
+        if step % 60 == 0 {
+            let loss = 1.0 + 2.0 / (1.0 + f64::from(step) / 40.0);
+            running.take(TrainNews::HeldOut { step, loss });
+        }
+    }
+    running.stage = trainings::Stage::Running;
+    running.left = Some(420.0);
+    let mut done = Training::new("crafter-1".into());
+    done.job = Some(job("crafter-1"));
+    done.take(TrainNews::Done {
+        steps: 40,
+        loss: 0.912,
+        held_out: Some(1.034),
+        adapter: "/adapters/crafter-1.gguf".into(),
+        digest: Digest::of("adapter"),
+        seconds: 611.0,
+        peak_rss: 1_234 << 20,
+    });
+    done.stage = trainings::Stage::Done;
+    let mut failed = Training::new("nan\u{1b}[31m".into());
+    failed.fault = Some("the loss became NaN at update 12\u{7}".into());
+    failed.stage = trainings::Stage::Failed;
+    vec![running, done, failed]
+}
+
+#[test]
+fn trainings_show_their_loss_and_what_they_are_trained_with() {
+    let mut state = lab((80, 24), data());
+    press(&mut state, "S-Tab");
+    told(&mut state, LabNews::Trainings(learned()));
+    insta::assert_snapshot!("lab_80x24_trainings", text(&state));
+    press(&mut state, "Enter");
+    insta::assert_snapshot!("lab_80x24_training_facts", text(&state));
+    press(&mut state, "Enter j");
+    assert!(text(&state).contains("peak 1,234 MiB"), "{}", text(&state));
+    press(&mut state, "j");
+    assert!(text(&state).contains("✗ the loss became NaN at update 12"));
+    let harmless = drawn(&state)
+        .content
+        .iter()
+        .all(|cell| !cell.symbol().chars().any(char::is_control));
+    assert!(harmless);
+    // The selection stays with its training when another one comes to the front.
+    let mut others = learned();
+    others.rotate_left(2);
+    told(&mut state, LabNews::Trainings(others));
+    assert_eq!(state.lab.selected_training().unwrap().stage, trainings::Stage::Failed);
 }
 
 #[test]
 fn an_empty_lab_says_what_to_do() {
     insta::assert_snapshot!("lab_fresh_160x48", text(&lab((160, 48), fresh())));
     let mut state = lab((80, 24), fresh());
-    for keys in ["Tab", "Tab", "Tab"] {
+    for keys in ["Tab", "Tab", "Tab", "Tab"] {
         press(&mut state, keys);
         let screen = text(&state);
         assert!(
-            screen.contains("automem run") || screen.contains("automem optimize"),
+            ["automem run", "automem optimize", "automem train"]
+                .iter()
+                .any(|command| screen.contains(command)),
             "{screen}"
         );
     }
@@ -221,6 +346,8 @@ fn numbers_lead_to_their_runs() {
     press(&mut state, "h");
     assert_eq!(state.lab.scroll(LabPane::Lineage).selected, 0);
     press(&mut state, "G");
+    assert_eq!(opened(press(&mut state, "Enter")).0, "/runs/specialist.db");
+    press(&mut state, "k");
     assert!(press(&mut state, "Enter").is_empty());
     assert!(text(&state).contains("no run was played with exactly these files"));
     press(&mut state, "Tab G");
@@ -238,7 +365,7 @@ fn numbers_lead_to_their_runs() {
 
 #[test]
 fn a_proposal_opens_in_review_and_a_run_leads_back() {
-    for (keys, id) in [("j Enter", "p2"), ("Tab Tab Enter", "p2"), ("S-Tab Enter", "p3")] {
+    for (keys, id) in [("j Enter", "p2"), ("Tab Tab Enter", "p2"), ("S-Tab S-Tab Enter", "p3")] {
         let mut state = lab((80, 24), data());
         let effects = press(&mut state, keys);
         assert!(
@@ -318,7 +445,7 @@ fn an_optimization_is_started_followed_and_stopped() {
 #[test]
 fn one_that_is_not_over_can_be_resumed() {
     let mut state = lab((80, 24), data());
-    press(&mut state, "S-Tab");
+    press(&mut state, "S-Tab S-Tab");
     assert_eq!(
         press(&mut state, "r"),
         [Effect::Lab(LabAsk::Resume("crafter-v0-2".into()))]

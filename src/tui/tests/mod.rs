@@ -1,5 +1,6 @@
 //! The screens as a person sees and drives them.
 
+mod curate;
 mod insight;
 mod keys;
 mod lab;

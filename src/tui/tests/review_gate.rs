@@ -479,3 +479,57 @@ fn what_others_decide_meanwhile_shows_and_the_place_stays() {
     );
     assert_eq!(base().len() + 1, revised().len());
 }
+
+#[test]
+fn a_recipe_is_decided_on_in_its_own_words() {
+    let text = |rank: u32| {
+        files(&[(
+            "recipe.toml",
+            &format!("version = 1\nenv = \"crafter\"\n\n[[train]]\nrank = {rank}\n"),
+        )])
+    };
+    let mut recipe = proposal("p3", text(8), text(16));
+    if let crate::review::Content::Revision(content) = recipe.draft.content {
+        recipe.draft.content = crate::review::Content::Recipe(content);
+    }
+    let recipe = crate::review::Proposal::new("p3".into(), recipe.created.clone(), recipe.draft);
+    let first = dossier_of(recipe, Vec::new());
+    let mut state = reviewing((160, 48), std::sync::Arc::clone(&first));
+    let said = super::text(&state);
+    assert!(said.contains("rank = 16") && said.contains("checked → used"), "{said}");
+    assert!(!said.contains("promoted"), "{said}");
+    let part = &first.standing.parts[0].part;
+    let accepted = What::Decided {
+        part: part.id.clone(),
+        digest: part.digest,
+        verdict: Verdict::Accept,
+        comment: String::new(),
+        policy: None,
+    };
+    let decided = after(&first, vec![accepted]);
+    update(&mut state, Event::Data(Data::Dossier(std::sync::Arc::clone(&decided))));
+    show(&mut state);
+    press(&mut state, "A");
+    assert!(
+        super::text(&state).contains("nothing is trained by this"),
+        "{}",
+        super::text(&state)
+    );
+    press(&mut state, "Esc");
+    let result = crate::types::Digest::of("r");
+    let checked = after(
+        &decided,
+        vec![
+            What::Committed { result },
+            What::Checked {
+                result,
+                problems: Vec::new(),
+            },
+        ],
+    );
+    update(&mut state, Event::Data(Data::Dossier(checked)));
+    show(&mut state);
+    let said = super::text(&state);
+    assert!(said.contains("can be trained by"), "{said}");
+    assert!(!state.can_promote());
+}

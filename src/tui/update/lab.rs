@@ -8,7 +8,6 @@ use crate::tui::lab::{GateLine, LabPane, LineageRow, Working};
 use crate::tui::layout;
 use crate::tui::optimize::OptimizeForm;
 use crate::tui::overlay::Overlay;
-use crate::tui::start::Erase;
 use crate::tui::state::{Mood, State};
 use crate::types::EpisodeNo;
 
@@ -91,7 +90,7 @@ fn fold(state: &mut State, open: bool) {
                 .position(|line| *line == GateLine::Gate(at));
             state.lab.scrolls[LabPane::Gates as usize].selected = place.unwrap_or(0);
         }
-        LabPane::Chart | LabPane::Optimizations => {}
+        LabPane::Chart | LabPane::Optimizations | LabPane::Trainings => {}
     }
 }
 
@@ -124,6 +123,10 @@ fn open(state: &mut State, parent: bool) -> Vec<Effect> {
                     Vec::new()
                 }
             },
+            Some(LineageRow::Specialist(at)) => {
+                let path = lab.data.specialists[at].run.clone();
+                open_run(state, path, EpisodeNo(0))
+            }
             Some(LineageRow::Proposal(at, _)) => {
                 let id = lab.data.proposals[at].id.clone();
                 open_proposal(state, id)
@@ -149,6 +152,10 @@ fn open(state: &mut State, parent: bool) -> Vec<Effect> {
             Some(GateLine::Seed(at, pair)) => open_side(state, at, Some(pair.seed), parent),
             None => Vec::new(),
         },
+        LabPane::Trainings => {
+            state.lab.shows_facts = !state.lab.shows_facts;
+            Vec::new()
+        }
         LabPane::Optimizations => {
             let Some(one) = lab.selected_optimization() else {
                 return Vec::new();
@@ -188,6 +195,12 @@ fn open_run(state: &mut State, path: std::path::PathBuf, episode: EpisodeNo) -> 
 }
 
 fn open_proposal(state: &mut State, id: ProposalId) -> Vec<Effect> {
+    // Items have a screen of their own.
+    if state.curate.list.iter().any(|standing| standing.id == id) {
+        let mut effects = super::show(state, Screen::Curate);
+        effects.extend(super::curate::ask_for(state, id));
+        return effects;
+    }
     let mut effects = super::show(state, Screen::Review);
     state.review.opening = Some(id.clone());
     effects.push(Effect::Review(Ask::Open(id)));
@@ -214,7 +227,7 @@ fn open_form(state: &mut State) {
         None => OptimizeForm::new(None, &state.runs.run, &state.runs.here),
     };
     form.know(&state.runs.here);
-    form.at = 0;
+    form.fields.at = 0;
     if let Some(scaffold) = selected.filter(|_| state.lab.pane == LabPane::Lineage) {
         form.mean(&scaffold);
     }
@@ -224,12 +237,7 @@ fn open_form(state: &mut State) {
 /// Actions in the dialog.
 pub(super) fn form(state: &mut State, form: &mut OptimizeForm, action: Action) -> Option<Vec<Effect>> {
     match action {
-        Action::Up => form.go(-1),
-        Action::Down => form.go(1),
         Action::ChoiceBy(by) => form.choose(by),
-        Action::Erase => form.erase(Erase::Letter),
-        Action::EraseWord => form.erase(Erase::Word),
-        Action::EraseAll => form.erase(Erase::All),
         Action::Accept => {
             let request = form.request()?;
             state.lab.working = Some(Working {
@@ -239,7 +247,7 @@ pub(super) fn form(state: &mut State, form: &mut OptimizeForm, action: Action) -
             state.lab.pane = LabPane::Optimizations;
             return Some(vec![Effect::Lab(LabAsk::Start(request))]);
         }
-        _ => {}
+        other => form.fields.act(other),
     }
     None
 }
@@ -270,6 +278,7 @@ pub(super) fn news(state: &mut State, news: LabNews) -> Vec<Effect> {
     let lab = &mut state.lab;
     match news {
         LabNews::Loaded(data) => lab.take(*data),
+        LabNews::Trainings(trainings) => lab.take_trainings(trainings),
         LabNews::Began(name) => {
             lab.stale = true;
             lab.working.get_or_insert_default().name = Some(name);

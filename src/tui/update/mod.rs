@@ -2,6 +2,7 @@
 //!
 //! Owns the meaning of events and actions. What an effect does is the edge's business.
 
+mod curate;
 mod filter;
 mod insight;
 mod lab;
@@ -106,6 +107,7 @@ pub(crate) fn act(state: &mut State, action: Action) -> Vec<Effect> {
         Screen::Watch => watch::act(state, action),
         Screen::Lab => lab::act(state, action),
         Screen::Review => review::act(state, action),
+        Screen::Curate => curate::act(state, action),
     }
 }
 
@@ -137,6 +139,7 @@ fn everywhere(state: &mut State, action: Action) -> Option<Vec<Effect>> {
             let text = match &state.watch {
                 Some(watch) if state.screen == Screen::Watch => format!("automem-step-{}.svg", watch.cursor),
                 _ if state.screen == Screen::Lab => "automem-lab.svg".to_owned(),
+                _ if state.screen == Screen::Curate => "automem-curate.svg".to_owned(),
                 _ if state.screen == Screen::Review => "automem-review.svg".to_owned(),
                 _ => "automem-runs.svg".to_owned(),
             };
@@ -193,6 +196,9 @@ pub(super) fn use_theme(state: &mut State, theme: Theme) {
     if let Some(open) = &mut state.review.open {
         open.why.key = None;
     }
+    if let Some(open) = &mut state.curate.open {
+        open.page.key = None;
+    }
     // A prompt that is open was coloured when it was opened.
     let at = state
         .overlays
@@ -227,6 +233,12 @@ fn quit(state: &mut State) -> Vec<Effect> {
     }
     if state.screen == Screen::Review && (state.review.open.is_some() || state.home != Screen::Review) {
         return match state.review.open.take() {
+            Some(_) => vec![Effect::Review(Ask::Close)],
+            None => show(state, state.home),
+        };
+    }
+    if state.screen == Screen::Curate && (state.curate.open.is_some() || state.home != Screen::Curate) {
+        return match state.curate.open.take() {
             Some(_) => vec![Effect::Review(Ask::Close)],
             None => show(state, state.home),
         };
@@ -279,6 +291,7 @@ fn copy(state: &mut State) -> Vec<Effect> {
             .map(|node| format!("{}@{}", node.line, node.digest)),
         (None, Screen::Watch) => state.watch.as_ref().and_then(|watch| watch::copied(watch)),
         (None, Screen::Review) => review::copied(state),
+        (None, Screen::Curate) => curate::copied(state),
     };
     match text {
         Some(text) => {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{filter, insight, lab, memory, review, runs, search, take_over, use_theme};
+use super::{curate, filter, insight, lab, memory, review, runs, search, take_over, use_theme};
 use crate::tui::data::{ControlView, Data, Effect, LiveId, Opened, RunState, Timeline};
 use crate::tui::effects::{Ask, EditOf};
 use crate::tui::keymap::{Action, Place, Screen};
@@ -88,6 +88,9 @@ pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
             state.runs.here = here;
             state.runs.take(entries);
             mark_lives(state);
+            if let Some(Overlay::Select(form)) = state.overlays.last_mut() {
+                form.know(&state.runs.entries);
+            }
         }
         Data::Opened(opened) => return self::opened(state, *opened),
         Data::OpenFailed(message) => {
@@ -122,14 +125,23 @@ pub(super) fn data(state: &mut State, data: Data) -> Vec<Effect> {
             return review::edited(state, *edited);
         }
         Data::Edited(edited) => return take_over::edited(state, *edited),
-        Data::Proposals(list) => state.review.take(list),
+        Data::Proposals(list) => {
+            let (selections, others) = list.into_iter().partition(|standing| standing.items.is_some());
+            state.curate.take(selections);
+            state.review.take(others);
+        }
+        Data::Dossier(dossier) if dossier.standing.items.is_some() => return curate::opened(state, dossier),
         Data::Dossier(dossier) => return review::opened(state, dossier),
+        Data::Items(id, items) => curate::items(state, id, items),
+        Data::Talk { proposal, at, talk } => curate::talk(state, &proposal, at, talk),
+        Data::Curate(news) => return curate::news(state, news),
         Data::ShowProposal(id) => {
             state.review.opening = Some(id.clone());
             return vec![Effect::Review(Ask::Open(id))];
         }
         Data::NoDossier(said) => {
             state.review.opening = None;
+            state.curate.opening = None;
             state.say(Mood::Bad, said);
         }
         Data::Colours {
@@ -264,7 +276,7 @@ fn start_failed(state: &mut State, error: String) {
     match form {
         Some(form) => {
             form.starting = false;
-            form.error = Some(error);
+            form.fields.error = Some(error);
         }
         None => state.say(Mood::Bad, error),
     }

@@ -1,8 +1,8 @@
 //! Actions on what lies over the screen.
 
 use super::{
-    act as act_below, filter, insight, lab, load_theme, push, quit_now, review, runs, search, specialist, take_over,
-    watch,
+    act as act_below, curate, filter, insight, lab, load_theme, push, quit_now, review, runs, search, specialist,
+    take_over, watch,
 };
 use crate::review::Reason;
 use crate::tui::data::{ControlRequest, Effect};
@@ -32,8 +32,9 @@ pub(super) fn write(state: &mut State, c: char) -> Vec<Effect> {
         }
         Some(Overlay::Line(line)) => line.text.push(c),
         Some(Overlay::TakeOver(panel)) => panel.write(c),
-        Some(Overlay::Form(form)) if !form.starting => form.write(c),
-        Some(Overlay::Optimize(form)) => form.write(c),
+        Some(Overlay::Form(form)) if !form.starting => form.fields.write(c),
+        Some(Overlay::Optimize(form)) => form.fields.write(c),
+        Some(Overlay::Select(form)) => form.fields.write(c),
         _ => return Vec::new(),
     }
     state.redraw = true;
@@ -115,7 +116,10 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
         Overlay::Seal(seal) => {
             if action == Action::Seal {
                 let seal = (**seal).clone();
-                return review::sealed(state, seal);
+                return match state.screen {
+                    Screen::Curate => curate::sealed(state, seal),
+                    _ => review::sealed(state, seal),
+                };
             }
             Vec::new()
         }
@@ -146,6 +150,14 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
         Overlay::Optimize(form) => {
             let begun = lab::form(state, form, action);
             state.lab.form = Some((**form).clone());
+            if let Some(effects) = begun {
+                return effects;
+            }
+            Vec::new()
+        }
+        Overlay::Select(form) => {
+            let begun = curate::form(state, form, action);
+            state.curate.form = Some((**form).clone());
             if let Some(effects) = begun {
                 return effects;
             }
@@ -183,12 +195,17 @@ fn close(state: &mut State, top: &Overlay) -> Vec<Effect> {
     }
     if let Overlay::Optimize(form) = top {
         let mut form = (**form).clone();
-        form.error = None;
+        form.fields.error = None;
         state.lab.form = Some(form);
+    }
+    if let Overlay::Select(form) = top {
+        let mut form = (**form).clone();
+        form.fields.error = None;
+        state.curate.form = Some(form);
     }
     if let Overlay::Form(form) = top {
         let mut form = (**form).clone();
-        form.error = None;
+        form.fields.error = None;
         form.starting = false;
         state.runs.form = Some(form);
     }
@@ -262,6 +279,10 @@ fn accept_line(state: &mut State, purpose: LineFor, text: String) -> Vec<Effect>
         LineFor::Save => vec![Effect::SaveScreen(text.trim().to_owned())],
         LineFor::Tell => take_over::tell(state, &text),
         LineFor::Search => search::start(state, text),
+        LineFor::Reject(_) | LineFor::Comment | LineFor::Discard if state.screen == Screen::Curate => {
+            curate::said(state, purpose, text.trim())
+        }
+        LineFor::Items | LineFor::Fewer => curate::said(state, purpose, text.trim()),
         LineFor::Reject(_) | LineFor::Comment | LineFor::Overrule | LineFor::Discard | LineFor::Demote => {
             review::said(state, purpose, text.trim())
         }

@@ -6,7 +6,7 @@ use crate::tui::data::{ControlRequest, ControlView, Effect, RunState};
 use crate::tui::keymap::{Action, Place, Screen};
 use crate::tui::live::LiveRun;
 use crate::tui::overlay::{Confirm, LineFor, LinePrompt, Overlay};
-use crate::tui::start::{Choice, Erase, Form, StartPanel};
+use crate::tui::start::{Choice, Form, StartPanel};
 use crate::tui::state::{Mood, State};
 
 pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
@@ -154,7 +154,7 @@ fn open_form(state: &mut State) {
         None => Form::new(&state.runs.run, &state.runs.here),
     };
     form.know(&state.runs.here);
-    form.at = 0;
+    form.fields.at = 0;
     state.overlays.push(Overlay::Form(Box::new(form)));
 }
 
@@ -164,19 +164,14 @@ pub(super) fn form(state: &mut State, form: &mut Form, action: Action) -> Vec<Ef
         return Vec::new();
     }
     match action {
-        Action::Up => form.go(-1),
-        Action::Down => form.go(1),
         Action::ChoiceBy(by) => form.choose(by),
-        Action::Erase => form.erase(Erase::Letter),
-        Action::EraseWord => form.erase(Erase::Word),
-        Action::EraseAll => form.erase(Erase::All),
         Action::Accept | Action::Background => {
             let pull = form.must_pull();
             let Some(request) = form.request(action == Action::Accept) else {
                 return Vec::new();
             };
             if pull && state.job.is_some() {
-                form.error = Some("wait for what is being fetched".to_owned());
+                form.fields.error = Some("wait for what is being fetched".to_owned());
                 return Vec::new();
             }
             form.starting = true;
@@ -186,7 +181,7 @@ pub(super) fn form(state: &mut State, form: &mut Form, action: Action) -> Vec<Ef
                 Effect::Start(request)
             }];
         }
-        _ => {}
+        other => form.fields.act(other),
     }
     Vec::new()
 }

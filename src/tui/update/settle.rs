@@ -3,7 +3,7 @@
 //! Many events may come between two frames; what follows from them is done once, here.
 
 use super::watch::wanted_map;
-use super::{filter, insight, lab, memory, review};
+use super::{curate, filter, insight, lab, memory, review};
 use crate::tui::data::Effect;
 use crate::tui::inspector;
 use crate::tui::keymap::Screen;
@@ -29,6 +29,7 @@ pub(crate) fn settle(state: &mut State) -> Vec<Effect> {
     list(state, &mut effects);
     lab::settle(state, &mut effects);
     effects.extend(review::settle(state));
+    effects.extend(curate::settle(state));
     effects.extend(memory::lookout(state));
     memory::take_outside(state);
     let (memory_area, scaffold_area) = (state.inner(Pane::Memory), state.inner(Pane::Scaffold));

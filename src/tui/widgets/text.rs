@@ -233,6 +233,12 @@ pub(crate) fn grouped(n: u64) -> String {
     out
 }
 
+/// A number with what it counts: `1 item`, `1,240 items`.
+pub(crate) fn counted(n: u64, one: &str) -> String {
+    let s = if n == 1 { "" } else { "s" };
+    format!("{} {one}{s}", grouped(n))
+}
+
 /// Milliseconds as people say them: `0.4 ms`, `340 ms`, `1.2 s`.
 pub(crate) fn duration(ms: f64) -> String {
     if ms < 10.0 {

@@ -2,6 +2,13 @@
 //!
 //! Plain data and one trait; who trains is in the modules beside it.
 
+pub mod child;
+pub mod failure;
+pub mod folder;
+pub mod llamafactory;
+#[cfg(feature = "train")]
+pub mod native;
+
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};

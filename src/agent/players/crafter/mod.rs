@@ -6,10 +6,12 @@
 //! its action did, and appends that. PLAN: first it looks up the map, the places it knows and what
 //! it has achieved, then it commits an action. It does what the prompt tells: a file whose text is shown is not
 //! asked for; told to write only what is new, it does not log an action that changed nothing it has. Where a scaffold
-//! keeps track of places itself, only what is new is written, one line a cell of the map. Token counts are estimates (four characters each);
+//! keeps track of places itself, only what is new is written, one line a cell of the map. Where there may be but one short
+//! file, it writes one fact a step and looks one up when it needs it. Token counts are estimates (four characters each);
 //! there is no cache.
 
 mod atlas;
+mod brief;
 mod keyed;
 mod log;
 mod notes;
@@ -98,6 +100,12 @@ impl ChatModel for CrafterPlayer {
 /// What the player says to a chat: a function of the messages alone.
 fn answer(messages: &[Message]) -> String {
     let prompt = Prompt::read(messages);
+    if let Some(file) = prompt.one_file {
+        return match prompt.phase {
+            Phase::Log => brief::record(&prompt, file),
+            Phase::Plan => brief::decide(&prompt, file),
+        };
+    }
     match (prompt.phase, prompt.results.is_some()) {
         (Phase::Log, false) => log::consult(&prompt),
         (Phase::Log, true) => log::record(&prompt),

@@ -17,6 +17,8 @@ pub(super) struct Prompt<'a> {
     pub(super) observation: Observation,
     /// What memory operations gave; `None` in the first turn of a phase.
     pub(super) results: Option<&'a str>,
+    /// The one file that the rules allow; `None` where there may be many.
+    pub(super) one_file: Option<&'a str>,
     opening: &'a str,
 }
 
@@ -98,6 +100,10 @@ impl<'a> Prompt<'a> {
             previous: value_of(opening, "PREVIOUS ACTION:").filter(|action| !action.is_empty()),
             observation: read_observation(observed),
             results: after_line(last, "RESULTS"),
+            one_file: messages
+                .iter()
+                .find_map(|message| value_of(&message.content, "Memory: one file,"))
+                .map(|name| name.trim_end_matches('.')),
             opening,
         }
     }
@@ -125,6 +131,11 @@ impl Prompt<'_> {
         } else {
             ""
         }
+    }
+
+    /// The prompt that opened the phase.
+    pub(super) fn opening(&self) -> &str {
+        self.opening
     }
 
     /// Whether it is told to write only what is new.

@@ -15,7 +15,7 @@ use self::synthetic::{Player, Style};
 use super::Figure;
 use crate::jobs::Cancel;
 use crate::store::{Reader, Writer};
-use crate::types::{Event, RunMeta};
+use crate::types::{EpisodeNo, Event, RunMeta};
 
 /// Measures the run file.
 #[derive(Debug, clap::Args)]
@@ -156,6 +156,20 @@ pub(super) fn synthetic_run(path: &Path, steps: u32, like_the_reference: bool) -
         false => Style::Short,
     };
     write(path, Player::new(style).take(steps as usize).map(Ok)).map(|_| ())
+}
+
+/// Writes a made-up run of several episodes with short prompts.
+pub(super) fn synthetic_episodes(path: &Path, episodes: u32, steps: u32) -> anyhow::Result<()> {
+    let steps = (0..episodes).flat_map(|episode| {
+        Player::new(Style::Short).take(steps as usize).map(move |mut events| {
+            for event in &mut events {
+                event.at.episode = EpisodeNo(episode);
+                event.at.memory_root = format!("ep_{episode:02}").into();
+            }
+            Ok(events)
+        })
+    });
+    write(path, steps).map(|_| ())
 }
 
 /// Writes a run; only the store's own time counts.

@@ -59,7 +59,7 @@ fn measure(path: &Path) -> anyhow::Result<Vec<Figure>> {
         let each = times.cpu / times.wall.len() as f64;
         figures.push(Figure::new(format!("{name}, processor time of each"), each, "ms"));
     }
-    if let Some(peak) = peak_memory() {
+    if let Some(peak) = crate::jobs::memory::peak().map(|bytes| bytes as f64 / 1e6) {
         figures.push(Figure::new("memory needed, peak", peak, "MB").at_most(150.0));
     }
     Ok(figures)
@@ -93,14 +93,6 @@ fn at(times: &mut [f64], share: f64) -> f64 {
     times.sort_by(f64::total_cmp);
     let place = (times.len().saturating_sub(1) as f64 * share).round() as usize;
     times.get(place).copied().unwrap_or(f64::NAN)
-}
-
-/// The most memory this process has had, in MB; only Linux tells.
-fn peak_memory() -> Option<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kilobytes: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kilobytes * 1024.0 / 1e6)
 }
 
 /// Repeatable random numbers (xorshift).

@@ -1,6 +1,6 @@
 //! Keys in a gate: verdicts on hunks, committing them, and what follows. Each verdict is written at once.
 
-use crate::review::{Outcome, PartKind, PartStanding, Reason, State as Standing, Verdict, What};
+use crate::review::{Outcome, PartKind, PartStanding, ProposalId, Reason, Seq, State as Standing, Verdict, What};
 use crate::tui::data::{EditRequest, Effect};
 use crate::tui::effects::{Ask, EditOf};
 use crate::tui::keymap::{Action, Place};
@@ -139,7 +139,7 @@ fn append(open: &OpenReview, entries: Vec<What>) -> Effect {
 }
 
 /// The reasons to choose from.
-fn reasons() -> Picker {
+pub(crate) fn reasons() -> Picker {
     let about = |reason: Reason| match reason {
         Reason::Unsupported => "the evidence does not show it",
         Reason::Harmful => "it would make something worse",
@@ -320,6 +320,7 @@ fn commit(state: &mut State, open: &mut OpenReview) {
     let comments = open.standing().comments.len();
     let result = match accepted + edited {
         0 => "Nothing of it is taken: there will be nothing to evaluate.",
+        _ if open.standing().kind == "recipe" => "What comes out is checked; nothing is trained by this.",
         _ => "What comes out is checked, and then it waits for its gate; nothing is applied by this.",
     };
     let seal = Seal {
@@ -446,20 +447,7 @@ fn of_line(state: &mut State, open: &mut OpenReview, purpose: LineFor, text: &st
                 overrule: text.to_owned(),
             },
         ),
-        LineFor::Discard => Seal {
-            question: format!("Discard {id}?"),
-            details: vec![
-                "It stays in the list and in the log; taking it back is an entry more.".to_owned(),
-                if text.is_empty() {
-                    String::new()
-                } else {
-                    format!("Because: {text}")
-                },
-            ],
-            means: "discards it",
-            what: Sealed::Discard { why: text.to_owned() },
-            seen: open.standing().seq,
-        },
+        LineFor::Discard => discarding(&id, text, open.standing().seq),
         LineFor::Demote => Seal {
             question: format!("Take the promotion of {id} back?"),
             details: vec![
@@ -480,6 +468,24 @@ fn of_line(state: &mut State, open: &mut OpenReview, purpose: LineFor, text: &st
     Vec::new()
 }
 
+/// What discarding a proposal means.
+pub(crate) fn discarding(id: &ProposalId, why: &str, seen: Seq) -> Seal {
+    Seal {
+        question: format!("Discard {id}?"),
+        details: vec![
+            "It stays in the list and in the log; taking it back is an entry more.".to_owned(),
+            if why.is_empty() {
+                String::new()
+            } else {
+                format!("Because: {why}")
+            },
+        ],
+        means: "discards it",
+        what: Sealed::Discard { why: why.to_owned() },
+        seen,
+    }
+}
+
 /// A summary was confirmed.
 pub(crate) fn sealed(state: &mut State, seal: Seal) -> Vec<Effect> {
     let Some(open) = &state.review.open else {
@@ -492,5 +498,7 @@ pub(crate) fn sealed(state: &mut State, seal: Seal) -> Vec<Effect> {
         Sealed::Promote { overrule } => Ask::Promote(id, overrule),
         Sealed::Discard { why } => Ask::Append(id, seen, vec![What::Discarded { why }]),
         Sealed::Demote { why } => Ask::Demote(id, why),
+        // These are about items: the other screen's.
+        Sealed::Judge(_) | Sealed::CommitItems { .. } => return Vec::new(),
     })]
 }

@@ -16,7 +16,7 @@ use crate::tui::panels::review_open;
 use crate::tui::review::{OpenReview, Selection};
 use crate::tui::state::{Mood, State};
 
-pub(super) use gate::{because, edited, said, sealed};
+pub(super) use gate::{because, discarding, edited, reasons, said, sealed};
 
 pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
     state.redraw = true;
@@ -251,6 +251,9 @@ fn changed(now: Standing, open: &OpenReview) -> Option<(Mood, String)> {
             format!("{id} is open again: its decisions are not committed"),
         ),
         Standing::Decided => (Mood::Good, format!("{id} is decided; the result is being checked")),
+        Standing::Checked if open.standing().kind == "recipe" => {
+            (Mood::Good, format!("{id} passed its check: it can be trained by"))
+        }
         Standing::Checked => (Mood::Good, format!("{id} passed its check and waits for its gate")),
         Standing::CheckFailed => (
             Mood::Bad,

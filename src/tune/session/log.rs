@@ -1,0 +1,95 @@
+//! The log of tunings, in the workspace's database.
+
+use super::error::SessionError;
+use super::state::{Event, Setup, State};
+use crate::config::Workspace;
+use crate::store::Journal;
+
+/// The log of a workspace's tunings. One a thread.
+#[derive(Debug)]
+pub struct Log(Journal<Event>);
+
+/// A tuning with its state.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed {
+    /// Its name.
+    pub name: String,
+    /// When it began, RFC 3339, UTC.
+    pub begun: String,
+    /// When something happened last.
+    pub touched: String,
+    /// Where it stands.
+    pub state: State,
+}
+
+impl Log {
+    /// Opens the log; makes the workspace when there is none.
+    ///
+    /// # Errors
+    /// When the database cannot be made or read.
+    pub fn open(workspace: &Workspace) -> Result<Self, SessionError> {
+        Ok(Self(Journal::open(workspace, "tunings")?))
+    }
+
+    /// Begins a tuning under a name that is free: the specialist's, with a number.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn begin(&mut self, setup: &Setup) -> Result<String, SessionError> {
+        let event = Event::Started {
+            setup: Box::new(setup.clone()),
+        };
+        Ok(self.0.begin(&setup.line, &event)?)
+    }
+
+    /// Adds an entry.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn append(&mut self, name: &str, event: &Event) -> Result<(), SessionError> {
+        Ok(self.0.append(name, event)?)
+    }
+
+    /// The entries of a tuning with their times, oldest first; empty when there is none of that name.
+    ///
+    /// # Errors
+    /// When the database cannot be read, or an entry cannot be understood.
+    pub fn events(&self, name: &str) -> Result<Vec<(String, Event)>, SessionError> {
+        Ok(self.0.events(name)?)
+    }
+
+    /// A tuning by name.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be read.
+    pub fn one(&self, name: &str) -> Result<Listed, SessionError> {
+        let events = self.events(name)?;
+        if let (Some((begun, _)), Some((touched, _))) = (events.first(), events.last()) {
+            let (begun, touched) = (begun.clone(), touched.clone());
+            if let Some(state) = State::of(events.into_iter().map(|(_, event)| event)) {
+                return Ok(Listed {
+                    name: name.to_owned(),
+                    begun,
+                    touched,
+                    state,
+                });
+            }
+        }
+        let names = self.0.names()?;
+        Err(SessionError::Unknown {
+            name: name.to_owned(),
+            there: match names.is_empty() {
+                true => "there are none yet; `automem tune --model MODEL` begins one".to_owned(),
+                false => format!("there are: {}", names.join(", ")),
+            },
+        })
+    }
+
+    /// All tunings, the newest first.
+    ///
+    /// # Errors
+    /// When one cannot be read.
+    pub fn list(&self) -> Result<Vec<Listed>, SessionError> {
+        self.0.names()?.iter().map(|name| self.one(name)).collect()
+    }
+}
