@@ -10,6 +10,7 @@ use crate::gate::ledger::{Kind, Ledger, Row};
 use crate::review::{Desk, Standing};
 use crate::scaffold::lineage;
 use crate::store::{ListedRun, Registry};
+use crate::tune::session as tune;
 use crate::types::EpisodeNo;
 
 /// Reads everything Lab shows. What cannot be read is named; the rest shows.
@@ -38,6 +39,11 @@ pub(super) fn load(workspace: &Workspace) -> Data {
             Ok(listed) => data.optimizations = listed.into_iter().map(optimized).collect(),
             Err(error) => data.faults.push(error.to_string()),
         }
+        match tune::Log::open(workspace).and_then(|log| log.list()) {
+            Ok(listed) => data.optimizations.extend(listed.into_iter().map(tuned)),
+            Err(error) => data.faults.push(error.to_string()),
+        }
+        data.optimizations.sort_by(|a, b| b.touched.cmp(&a.touched));
     }
     match Ledger::of(workspace).rows() {
         Ok((rows, torn)) => {
@@ -129,6 +135,34 @@ fn optimized(listed: Listed) -> Optimized {
         promoted: state.promoted.len(),
         tokens: usage.prompt + usage.completion,
         dollars: usage.dollars,
+    }
+}
+
+/// A tuning stands among the optimizations: it is the other loop.
+fn tuned(listed: tune::Listed) -> Optimized {
+    let state = listed.state;
+    let proposal = match state.next() {
+        tune::Effect::AttendRecipe { recipe } => Some(recipe),
+        tune::Effect::AttendSelection { selection } => Some(selection),
+        _ => None,
+    };
+    Optimized {
+        word: state.word(),
+        over: state.is_over(),
+        name: listed.name,
+        touched: listed.touched,
+        proposal,
+        iteration: (state.iteration, state.setup.iterations),
+        attempt: 1,
+        scaffold: state.setup.scaffold,
+        line: state.setup.line,
+        seeds: state.setup.seeds.len(),
+        meta: state.setup.meta,
+        model: state.setup.model,
+        run: state.runs.first().cloned(),
+        promoted: state.rounds.iter().filter(|round| round.is_better()).count(),
+        tokens: 0,
+        dollars: None,
     }
 }
 
