@@ -33,7 +33,7 @@ fn fill(terminal: &mut Terminal, text: &str) {
 
 /// Writes seeds, steps and workers into the dialog.
 fn numbers(terminal: &mut Terminal, seeds: &str, steps: &str, workers: &str) {
-    terminal.send("\t\t\t");
+    terminal.send("\t\t\t\t");
     fill(terminal, seeds);
     fill(terminal, steps);
     terminal.send("\x15");

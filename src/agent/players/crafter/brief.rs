@@ -24,9 +24,12 @@ pub(super) fn record(prompt: &Prompt<'_>, file: &str) -> String {
     let known = prompt.opening();
     let new = |tile: &u8| {
         let seen = prompt.observation.find(*tile)?;
-        let fact = format!("{} is {} {}", tiles::name(*tile), seen.distance, direction(seen));
         let head = format!("{} is ", tiles::name(*tile));
-        (!known.contains(&head)).then_some(fact)
+        let toward = direction(seen);
+        // What was noted of it last still holds while it lies in the same direction.
+        let last = known.lines().rfind(|line| line.starts_with(&head));
+        let holds = last.is_some_and(|line| line.ends_with(&format!(" {toward}")));
+        (!holds).then(|| format!("{head}{} {toward}", seen.distance))
     };
     let mut text = String::new();
     if let Some(fact) = WORTH.iter().find_map(new) {
@@ -119,7 +122,9 @@ mod tests {
         );
         let more = said("LOG", "water is 3 north-east", "9");
         assert_eq!(more, "<|APPEND|>notes.txt|tree is 4 west<|END|>\n<|DONE|>");
-        assert_eq!(said("LOG", "water is 3 north-east\ntree is 4 west", "9"), "<|DONE|>");
+        assert_eq!(said("LOG", "water is 9 north-east\ntree is 4 west", "9"), "<|DONE|>");
+        let moved = said("LOG", "tree is 4 west\nwater is 2 south\ntree is 1 east", "9");
+        assert_eq!(moved, "<|APPEND|>notes.txt|water is 3 north-east<|END|>\n<|DONE|>");
     }
 
     #[test]

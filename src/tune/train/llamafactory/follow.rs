@@ -82,6 +82,8 @@ impl Follower {
         if let Some(norm) = number(&values, &["grad_norm"]) {
             self.grad_norm = norm;
         }
+        // Which of the two comes first is a matter of buffers: the log knows more.
+        self.look(news);
         if number(&values, &["loss"]).is_some() {
             self.printed += 1;
             if !self.has_log {
@@ -270,7 +272,7 @@ mod tests {
             follower.look(news);
             follower.line("{'loss': 1.5, 'grad_norm': 0.6}", news);
         });
-        assert_eq!(steps(&all), [(1, 2, 0.5, 2.5, 5e-5, 0.7), (2, 4, 1.0, 1.5, 1e-5, 0.7)]);
+        assert_eq!(steps(&all), [(1, 4, 0.5, 2.5, 5e-5, 0.7), (2, 4, 1.0, 1.5, 1e-5, 0.7)]);
         assert_eq!((follower.loss(), follower.held_out()), (1.5, Some(1.8)));
         assert_eq!(Follower::new(Path::new("/nowhere"), 1, 1).loss(), 0.0);
     }
