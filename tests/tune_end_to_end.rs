@@ -245,24 +245,27 @@ fn what_makes_no_sense_is_told_before_anything_is_played() {
     let Some(model) = model() else { return };
     let room = tempfile::tempdir().unwrap();
     let home = room.path();
-    let fails = |more: &[&str], code: i32| run_fails(home, &args(&model, more), code);
+    let fails = |more: &[&str], code: i32| {
+        let mut args = vec![
+            "tune",
+            "--model",
+            &model,
+            "--scaffold",
+            "crafter-tiny",
+            "--player",
+            "scripted",
+        ];
+        args.extend(more);
+        run_fails(home, &args, code)
+    };
     let error = run_fails(home, &["tune", "--model", "scripted", "--scaffold", "crafter-tiny"], 2);
     assert!(
         error.contains("GGUF") && error.contains("automem model list"),
         "{error}"
     );
-    assert!(fails(&["--episodes", "0"], 2).contains("--episodes"));
-    assert!(fails(&["--held-out", "0.9"], 2).contains("--held-out"));
-    let evil = [
-        "tune",
-        "--model",
-        &model,
-        "--scaffold",
-        "crafter-tiny",
-        "--line",
-        "../evil",
-    ];
-    assert!(run_fails(home, &evil, 2).contains("../evil"));
+    assert!(fails(&["--episodes", "0"], 2).contains("--episodes of 1 or more"));
+    assert!(fails(&["--held-out", "0.9"], 2).contains("between 0 and 0.5"));
+    assert!(fails(&["--line", "../evil"], 2).contains("../evil"));
     assert!(fails(&["--train", "1:2:3"], 1).contains("1:2:3"));
     assert!(fails(&["--selector", "nobody"], 2).contains("nobody"));
     // Traces on the gate's seeds would be learnt by heart.

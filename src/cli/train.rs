@@ -15,7 +15,7 @@ use crate::llm::catalog;
 use crate::protocol::sanitize::{clean, clean_line};
 use crate::tune::recipe::TrainConfig;
 use crate::tune::train::failure::{Failure, FailureLine};
-use crate::tune::train::folder::{Logged, read_job};
+use crate::tune::train::folder::read_job;
 use crate::tune::train::llamafactory::LlamaFactory;
 use crate::tune::train::{TrainBackend, TrainError, TrainJob, TrainNews, Trained};
 
@@ -106,11 +106,11 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let trained = job.and_then(|job| {
         let mut backend = match args.backend {
             BackEnd::Native => native()?,
-            BackEnd::Llamafactory => Box::new(Logged(LlamaFactory {
+            BackEnd::Llamafactory => Box::new(LlamaFactory {
                 hf_model: args.hf_model.clone().unwrap_or_default(),
                 template: args.template.clone(),
                 ..LlamaFactory::default()
-            })),
+            }),
         };
         backend.train(&job, &cancel, &mut |news| teller.tell(&news))
     });

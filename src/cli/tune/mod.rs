@@ -22,7 +22,7 @@ use crate::tune::author::{Author, MetaAuthor, RulesAuthor};
 use crate::tune::recipe::{self, Recipe, TrainConfig};
 use crate::tune::select::Selector;
 use crate::tune::session::{Backends, Log, Session, SessionError, Setup};
-use crate::tune::train::{TrainBackend, child::ChildTrainer, folder::Logged, llamafactory::LlamaFactory};
+use crate::tune::train::{TrainBackend, child::ChildTrainer, llamafactory::LlamaFactory};
 use crate::types::Seeds;
 
 /// Train a memory specialist: the agent's own good memory decisions are selected, decided on, trained on, and what
@@ -304,10 +304,10 @@ pub(super) fn backends(
         context: setup.context,
     };
     let trainer: Box<dyn TrainBackend> = match setup.backend.as_str() {
-        "llamafactory" => Box::new(Logged(LlamaFactory {
+        "llamafactory" => Box::new(LlamaFactory {
             hf_model: hf_model.unwrap_or_default(),
             ..LlamaFactory::default()
-        })),
+        }),
         _ => Box::new(ChildTrainer::new()?),
     };
     let author: Box<dyn Author> = match setup.meta.as_str() {

@@ -5,6 +5,7 @@ use super::state::Setup;
 use crate::config::Workspace;
 use crate::llm::gguf::Header;
 use crate::scaffold::{Scaffold, sound_name};
+use crate::store::Reader;
 use crate::tune::recipe;
 use crate::tune::select::Selector;
 
@@ -45,6 +46,7 @@ impl Setup {
                 "give --held-out between 0 and 0.5",
             );
         }
+        self.check_runs()?;
         let scaffold = Scaffold::named(&self.scaffold, workspace)?;
         if scaffold.manifest().env != self.env {
             return wrong(
@@ -71,6 +73,30 @@ impl Setup {
             );
         }
         Header::open(&self.base)?;
+        Ok(())
+    }
+
+    /// Whether traces may be taken from the runs that were given.
+    fn check_runs(&self) -> Result<(), SessionError> {
+        for run in &self.runs {
+            let reader = Reader::open(run)?;
+            let (world, seeds) = (&reader.meta().world.name, &reader.meta().seeds);
+            if *world != self.env {
+                return Err(SessionError::setup(
+                    format!("{} was played in {world}, not in {}", run.display(), self.env),
+                    "give runs of one world",
+                ));
+            }
+            if let Some(seed) = seeds.iter().find(|seed| self.seeds.contains(seed)) {
+                return Err(SessionError::setup(
+                    format!(
+                        "{} was played on seed {seed}, which is one of the gate's",
+                        run.display()
+                    ),
+                    "what is trained on must not be what is measured: give other runs, or other --seeds",
+                ));
+            }
+        }
         Ok(())
     }
 }

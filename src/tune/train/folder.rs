@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::{TrainBackend, TrainError, TrainJob, TrainNews, Trained};
+use super::{TrainError, TrainJob, TrainNews};
 use crate::config::Workspace;
 use crate::jobs::Cancel;
 use crate::store::Claim;
@@ -71,37 +71,6 @@ impl Folder {
         let mut line = serde_json::to_string(news).map_err(|error| failed(std::io::Error::other(error)))?;
         line.push('\n');
         self.log.write_all(line.as_bytes()).map_err(failed)
-    }
-}
-
-/// A back end that does not keep a folder itself, with one: the job and what is told are written there.
-#[derive(Debug, Clone)]
-pub struct Logged<B>(pub B);
-
-impl<B: TrainBackend> TrainBackend for Logged<B> {
-    fn name(&self) -> &'static str {
-        self.0.name()
-    }
-
-    fn train(
-        &mut self,
-        job: &TrainJob,
-        cancel: &Cancel,
-        news: &mut dyn FnMut(TrainNews),
-    ) -> Result<Trained, TrainError> {
-        let mut folder = Folder::open(job)?;
-        let result = self.0.train(job, cancel, &mut |told| {
-            // A log that cannot be written any more does not stop the training.
-            let _ = folder.log(&told);
-            news(told);
-        });
-        if let Err(error) = &result
-            && let Some(last) = last_line(error)
-        {
-            let _ = folder.log(&last);
-            news(last);
-        }
-        result
     }
 }
 
