@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use super::{TrainError, TrainJob, TrainNews};
 use crate::config::Workspace;
-use crate::jobs::Cancel;
 use crate::store::Claim;
 
 /// The job.
