@@ -94,9 +94,11 @@ fn open_run(watch: &Watch, area: Rect, buf: &mut Buffer, theme: &Theme) {
     };
     let parts = [format!("{}{seed}", meta.world.name), meta.scaffold.name.clone(), model];
     let mut line = text::clean(&parts[0]).into_owned();
-    for part in &parts[1..] {
+    for (at, part) in parts.iter().enumerate().skip(1) {
         let more = format!("{line} · {}", text::clean(part));
-        if text::width(&more) + 2 > usize::from(area.width) {
+        // Which episode it is counts for more than who plays it.
+        let kept = if at > 1 { text::width(&episode) } else { 0 };
+        if text::width(&more) + kept + 2 > usize::from(area.width) {
             break;
         }
         line = more;
