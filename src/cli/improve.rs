@@ -7,13 +7,13 @@ use anyhow::{Context as _, bail};
 use clap::Subcommand;
 use serde_json::json;
 
-use super::teller::{Lines, Told};
+use super::teller::{Lines, Told, ended};
 use super::tune::{RecipeWords, backends, base_of, recipe_of};
 use super::{interrupt, optimize, output};
 use crate::agent::Models;
 use crate::config::{Settings, Workspace};
 use crate::evolve::{Reviser, session::Setup as EvolveSetup};
-use crate::improve::{self, ImproveNews, Improvement, Listed, Open, Plan, Stage, State};
+use crate::improve::{self, ImproveError, ImproveNews, Improvement, Listed, Open, Plan, Stage, State};
 use crate::protocol::sanitize::clean;
 use crate::scaffold::line_of;
 use crate::tune::recipe;
@@ -112,21 +112,7 @@ fn follow(mut improvement: Improvement, from: &Opener<'_>, json: bool) -> anyhow
     let mut teller = Lines::<ImproveNews>::new(json);
     let done = improvement.run(from, &mut |news| teller.tell(&news));
     teller.end();
-    match done {
-        Ok(()) => Ok(ExitCode::SUCCESS),
-        Err(error) => {
-            let cancelled = error.is_cancelled();
-            if !cancelled {
-                output::print_error(&error.into());
-            }
-            eprintln!("what {name} has reached is kept; go on with: automem improve --resume {name}");
-            Ok(if cancelled {
-                ExitCode::from(130)
-            } else {
-                ExitCode::FAILURE
-            })
-        }
-    }
+    Ok(ended(done, ImproveError::is_cancelled, "improve", &name))
 }
 
 impl Told for ImproveNews {

@@ -2,17 +2,49 @@
 
 use std::io::{IsTerminal as _, Write as _};
 use std::marker::PhantomData;
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::output::print_text;
+use super::output::{print_error, print_text};
 use crate::protocol::sanitize::{clean, clean_line};
+use crate::review::Policy;
 
 /// Times between two lines on a terminal that come and go.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Times between two JSON lines of what comes and goes.
 const JSON_PAUSE: Duration = Duration::from_secs(1);
+
+/// How work that can be gone on with ended, told to a person. `verb` takes `--resume NAME`.
+pub(super) fn ended<E: Into<anyhow::Error>>(
+    done: Result<(), E>,
+    is_cancelled: impl Fn(&E) -> bool,
+    verb: &str,
+    name: &str,
+) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if is_cancelled(&error) => {
+            eprintln!("{name} is interrupted; go on with: automem {verb} --resume {name}");
+            ExitCode::from(130)
+        }
+        Err(error) => {
+            print_error(&error.into());
+            eprintln!("what {name} has reached is kept; go on with: automem {verb} --resume {name}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Why a policy cannot be given to work that has begun; `what` is an optimization or a tuning.
+pub(super) fn policy_is_set(name: &str, what: &str, policy: Option<Policy>) -> anyhow::Error {
+    let begun = policy.map_or_else(
+        || "without a policy".to_owned(),
+        |policy| format!("with the policy {}", policy.word()),
+    );
+    anyhow::anyhow!("{name} was begun {begun}; the policy of {what} is set when it begins")
+}
 
 /// Something that is told.
 pub(super) trait Told: Serialize {

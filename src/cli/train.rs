@@ -255,7 +255,7 @@ impl Teller {
 }
 
 /// News in words, and whether the line stays.
-fn words(news: &TrainNews) -> (String, bool) {
+pub(super) fn words(news: &TrainNews) -> (String, bool) {
     match news {
         TrainNews::Planned {
             steps,

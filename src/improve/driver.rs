@@ -127,17 +127,7 @@ fn journal(workspace: &Workspace) -> Result<Journal<Event>, StoreError> {
 }
 
 /// An improvement with its state.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Listed {
-    /// Its name.
-    pub name: String,
-    /// When it began, RFC 3339, UTC.
-    pub begun: String,
-    /// When something happened last.
-    pub touched: String,
-    /// Where it stands.
-    pub state: State,
-}
+pub type Listed = crate::store::Listed<State>;
 
 /// An improvement by name.
 ///
@@ -145,28 +135,13 @@ pub struct Listed {
 /// When there is none, or it cannot be read.
 pub fn one(workspace: &Workspace, name: &str) -> Result<Listed, ImproveError> {
     let journal = journal(workspace)?;
-    let events = journal.events(name)?;
-    let times = events
-        .first()
-        .zip(events.last())
-        .map(|(a, b)| (a.0.clone(), b.0.clone()));
-    let state = State::of(events.into_iter().map(|(_, event)| event));
-    if let (Some((begun, touched)), Some(state)) = (times, state) {
-        return Ok(Listed {
+    match journal.listed(name, State::of)? {
+        Some(listed) => Ok(listed),
+        None => Err(ImproveError::Unknown {
             name: name.to_owned(),
-            begun,
-            touched,
-            state,
-        });
+            there: journal.there("there are none yet; `automem improve --plan PLAN.toml` begins one")?,
+        }),
     }
-    let names = journal.names()?;
-    Err(ImproveError::Unknown {
-        name: name.to_owned(),
-        there: match names.is_empty() {
-            true => "there are none yet; `automem improve --plan PLAN.toml` begins one".to_owned(),
-            false => format!("there are: {}", names.join(", ")),
-        },
-    })
 }
 
 /// All improvements, the newest first.

@@ -26,6 +26,19 @@ pub struct Journal<E> {
     of: PhantomData<fn() -> E>,
 }
 
+/// A journal with what it has come to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed<S> {
+    /// Its name.
+    pub name: String,
+    /// When it began, RFC 3339, UTC.
+    pub begun: String,
+    /// When something happened last.
+    pub touched: String,
+    /// Where it stands.
+    pub state: S,
+}
+
 impl<E: Serialize + DeserializeOwned> Journal<E> {
     /// Opens the journals of a table, a word of small letters; makes the workspace when there is none.
     ///
@@ -120,6 +133,39 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
                 Ok((time, event))
             })
             .collect()
+    }
+
+    /// A journal by name, folded into a state; `None` when there is none, or its events do not begin one.
+    ///
+    /// # Errors
+    /// As [`Journal::events`].
+    pub fn listed<S>(
+        &self,
+        name: &str,
+        fold: impl FnOnce(std::vec::IntoIter<E>) -> Option<S>,
+    ) -> Result<Option<Listed<S>>, StoreError> {
+        let (times, events): (Vec<String>, Vec<E>) = self.events(name)?.into_iter().unzip();
+        let (Some(begun), Some(touched)) = (times.first(), times.last()) else {
+            return Ok(None);
+        };
+        Ok(fold(events.into_iter()).map(|state| Listed {
+            name: name.to_owned(),
+            begun: begun.clone(),
+            touched: touched.clone(),
+            state,
+        }))
+    }
+
+    /// What there is, for someone who asked for another name; `hint` when there is nothing.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn there(&self, hint: &str) -> Result<String, StoreError> {
+        let names = self.names()?;
+        Ok(match names.is_empty() {
+            true => hint.to_owned(),
+            false => format!("there are: {}", names.join(", ")),
+        })
     }
 
     /// Names of all journals, the newest first.

@@ -33,7 +33,7 @@ mod tests;
 
 pub use claim::Claim;
 pub use error::StoreError;
-pub use journal::Journal;
+pub use journal::{Journal, Listed};
 pub use marks::{Marks, STUCK_AFTER, StepMark};
 pub use memory::{FileState, MemoryState};
 pub use reader::{EpisodeEvents, Reader};

@@ -12,6 +12,7 @@ use anyhow::bail;
 use clap::{Subcommand, ValueEnum};
 
 use super::plan::ModelArgs;
+use super::teller::{ended, policy_is_set};
 use super::{interrupt, output};
 use crate::agent;
 use crate::config::{Settings, Workspace};
@@ -189,14 +190,7 @@ fn resume(
     };
     let setup = listed.state.setup;
     if args.policy.is_some() {
-        bail!(
-            "{} was begun {}; the policy of an optimization is set when it begins",
-            listed.name,
-            setup.policy.map_or_else(
-                || "without a policy".to_owned(),
-                |policy| format!("with the policy {}", policy.word())
-            )
-        );
+        return Err(policy_is_set(&listed.name, "an optimization", setup.policy));
     }
     let reviser = open(&setup, workspace, settings)?;
     let model = models(&setup, workspace, settings)?;
@@ -233,16 +227,5 @@ fn follow(mut session: Session, json: bool) -> anyhow::Result<ExitCode> {
     let mut teller = told::Teller::new(json);
     let done = session.run(&mut |news| teller.tell(&news));
     teller.end();
-    match done {
-        Ok(()) => Ok(ExitCode::SUCCESS),
-        Err(error) if error.is_cancelled() => {
-            eprintln!("{name} is interrupted; go on with: automem optimize --resume {name}");
-            Ok(ExitCode::from(130))
-        }
-        Err(error) => {
-            output::print_error(&error.into());
-            eprintln!("what {name} has reached is kept; go on with: automem optimize --resume {name}");
-            Ok(ExitCode::FAILURE)
-        }
-    }
+    Ok(ended(done, SessionError::is_cancelled, "optimize", &name))
 }

@@ -11,6 +11,7 @@ use anyhow::{Context as _, bail};
 use clap::{Subcommand, ValueEnum};
 
 use super::plan::ModelArgs;
+use super::teller::{ended, policy_is_set};
 use super::{interrupt, output};
 use crate::config::{Settings, Workspace};
 use crate::evolve::ReviserOptions;
@@ -346,14 +347,7 @@ fn resume(
     };
     let setup = listed.state.setup;
     if args.policy.is_some() {
-        bail!(
-            "{} was begun {}; the policy of a tuning is set when it begins",
-            listed.name,
-            setup.policy.map_or_else(
-                || "without a policy".to_owned(),
-                |policy| format!("with the policy {}", policy.word())
-            )
-        );
+        return Err(policy_is_set(&listed.name, "a tuning", setup.policy));
     }
     let backends = backends(&setup, args.hf_model.clone(), workspace, settings)?;
     Ok(Session::resume(workspace, &listed.name, backends, cancel.clone())?)
@@ -365,16 +359,5 @@ fn follow(mut session: Session, json: bool) -> anyhow::Result<ExitCode> {
     let mut teller = told::Teller::new(json);
     let done = session.run(&mut |news| teller.tell(&news));
     teller.end();
-    match done {
-        Ok(()) => Ok(ExitCode::SUCCESS),
-        Err(error) if error.is_cancelled() => {
-            eprintln!("{name} is interrupted; go on with: automem tune --resume {name}");
-            Ok(ExitCode::from(130))
-        }
-        Err(error) => {
-            output::print_error(&error.into());
-            eprintln!("what {name} has reached is kept; go on with: automem tune --resume {name}");
-            Ok(ExitCode::FAILURE)
-        }
-    }
+    Ok(ended(done, SessionError::is_cancelled, "tune", &name))
 }

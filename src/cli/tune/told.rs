@@ -2,6 +2,7 @@
 
 use crate::cli::optimize::told::{gate_line, table};
 use crate::cli::teller::{Lines, Told};
+use crate::cli::train::words;
 use crate::tune::session::News;
 use crate::tune::train::TrainNews;
 
@@ -61,52 +62,9 @@ impl Told for News {
     }
 }
 
-/// What a training tells, in a line.
-pub(in crate::cli) fn train_line(news: &TrainNews) -> String {
+/// What a training tells, in a line; at its end with the adapter.
+fn train_line(news: &TrainNews) -> String {
     match news {
-        TrainNews::Planned {
-            steps,
-            examples,
-            held_out,
-            too_long,
-            parameters,
-            memory,
-            checkpointing,
-            done,
-            device,
-        } => {
-            let mut text = format!(
-                "  {steps} updates on {examples} examples ({held_out} kept back), {parameters} trainable numbers, about {} \
-                 MiB, on {device}",
-                memory >> 20
-            );
-            if *checkpointing {
-                text.push_str(", activations computed twice to save memory");
-            }
-            if *too_long > 0 {
-                text.push_str(&format!(
-                    "; {too_long} examples are longer than the cutoff and left out"
-                ));
-            }
-            if *done > 0 {
-                text.push_str(&format!("; {done} updates are done already"));
-            }
-            text
-        }
-        TrainNews::Step {
-            step,
-            of,
-            epoch,
-            loss,
-            lr,
-            tokens_per_second,
-            ..
-        } => format!(
-            "  update {step} of {of}  epoch {epoch:.2}  loss {loss:.4}  lr {lr:.2e}  {tokens_per_second:.0} tok/s"
-        ),
-        TrainNews::HeldOut { step, loss } => format!("  held-out loss after update {step}: {loss:.4}"),
-        TrainNews::Saved { step } => format!("  checkpoint of update {step}"),
-        TrainNews::Line { text } => format!("  {text}"),
         TrainNews::Done {
             steps,
             loss,
@@ -119,5 +77,6 @@ pub(in crate::cli) fn train_line(news: &TrainNews) -> String {
             adapter.display(),
             held_out.map_or_else(String::new, |loss| format!(", held out {loss:.4}"))
         ),
+        other => format!("  {}", words(other).0),
     }
 }

@@ -6,7 +6,7 @@ use super::news::News;
 use super::state::{Adapter, Event};
 use crate::review::{ProposalId, ReviewError, What};
 use crate::tune::harvest::harvest;
-use crate::tune::train::{TrainError, TrainJob, TrainNews, Trained};
+use crate::tune::train::{TrainError, TrainJob, TrainNews, Trained, folder};
 use crate::tune::{dataset, propose, recipe};
 
 impl Session {
@@ -114,11 +114,8 @@ impl Session {
 
 /// What an earlier process trained to its end, if its adapter is still there.
 fn finished(job: &TrainJob) -> Option<Trained> {
-    let log = std::fs::read_to_string(job.folder.join("train.jsonl")).ok()?;
-    let last = log.lines().rev().find_map(|line| {
-        let value: serde_json::Value = serde_json::from_str(line).ok()?;
-        serde_json::from_value(value).ok()
-    })?;
+    let log = std::fs::read_to_string(job.folder.join(folder::LOG)).ok()?;
+    let last = log.lines().rev().find_map(|line| folder::read_news(line).ok())?;
     match last {
         TrainNews::Done {
             loss,

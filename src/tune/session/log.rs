@@ -10,17 +10,7 @@ use crate::store::Journal;
 pub struct Log(Journal<Event>);
 
 /// A tuning with its state.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Listed {
-    /// Its name.
-    pub name: String,
-    /// When it began, RFC 3339, UTC.
-    pub begun: String,
-    /// When something happened last.
-    pub touched: String,
-    /// Where it stands.
-    pub state: State,
-}
+pub type Listed = crate::store::Listed<State>;
 
 impl Log {
     /// Opens the log; makes the workspace when there is none.
@@ -63,26 +53,15 @@ impl Log {
     /// # Errors
     /// When there is none, or it cannot be read.
     pub fn one(&self, name: &str) -> Result<Listed, SessionError> {
-        let events = self.events(name)?;
-        if let (Some((begun, _)), Some((touched, _))) = (events.first(), events.last()) {
-            let (begun, touched) = (begun.clone(), touched.clone());
-            if let Some(state) = State::of(events.into_iter().map(|(_, event)| event)) {
-                return Ok(Listed {
-                    name: name.to_owned(),
-                    begun,
-                    touched,
-                    state,
-                });
-            }
+        match self.0.listed(name, State::of)? {
+            Some(listed) => Ok(listed),
+            None => Err(SessionError::Unknown {
+                name: name.to_owned(),
+                there: self
+                    .0
+                    .there("there are none yet; `automem tune --model MODEL` begins one")?,
+            }),
         }
-        let names = self.0.names()?;
-        Err(SessionError::Unknown {
-            name: name.to_owned(),
-            there: match names.is_empty() {
-                true => "there are none yet; `automem tune --model MODEL` begins one".to_owned(),
-                false => format!("there are: {}", names.join(", ")),
-            },
-        })
     }
 
     /// All tunings, the newest first.
