@@ -11,7 +11,7 @@ use super::models::{self, Models};
 use super::replay::{ReplayError, replay};
 use super::run::{OpenWorld, Parts, RunHandle, launch, memory_folder};
 use super::worker::{Job, place};
-use crate::env::{self, World};
+use crate::env::{self, Address, World};
 use crate::llm::{ChatModel, ModelOptions};
 use crate::scaffold::Scaffold;
 use crate::store::{Reader, Writer};
@@ -28,8 +28,8 @@ pub fn resume(
     model: Arc<dyn ChatModel>,
     specialist: Option<Arc<dyn ChatModel>>,
 ) -> Result<RunHandle, AgentError> {
-    let name = Reader::open(path)?.meta().world.name.clone();
-    resume_in(path, (model, specialist), Arc::new(move || env::open(&name)))
+    let address = Address::of(&Reader::open(path)?.meta().world).to_string();
+    resume_in(path, (model, specialist), Arc::new(move || env::open(&address)))
 }
 
 /// Opens the specialist that a run goes on with: the one that is given (`none` leaves all to the base), else the one of its

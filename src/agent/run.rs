@@ -24,7 +24,7 @@ const LIVE_EVENTS: usize = 4096;
 /// What to play.
 #[derive(Clone)]
 pub struct RunPlan {
-    /// Name of the world.
+    /// The world's [`Address`](crate::env::Address).
     pub world: String,
     /// Prompts, budgets, memory files.
     pub scaffold: Scaffold,
@@ -132,8 +132,8 @@ pub fn memory_folder(run: &Path) -> PathBuf {
 /// # Errors
 /// When the plan makes no sense, the world or scaffold does not fit, or nothing can be written there.
 pub fn start(plan: RunPlan) -> Result<RunHandle, AgentError> {
-    let name = plan.world.clone();
-    start_in(plan, Arc::new(move || env::open(&name)))
+    let address = plan.world.clone();
+    start_in(plan, Arc::new(move || env::open(&address)))
 }
 
 /// As [`start`], with worlds that the caller makes.
@@ -143,6 +143,17 @@ pub fn start(plan: RunPlan) -> Result<RunHandle, AgentError> {
 pub fn start_in(plan: RunPlan, open_world: OpenWorld) -> Result<RunHandle, AgentError> {
     check(&plan)?;
     let world = open_world()?;
+    let manifest = plan.scaffold.manifest();
+    if manifest.env != world.spec().name {
+        let what = format!(
+            "the scaffold {} is for {}, not for {}",
+            manifest.name,
+            manifest.env,
+            world.spec().name
+        );
+        let next = "choose a scaffold for this world (`automem scaffold list`)";
+        return Err(AgentError::plan(what, next));
+    }
     let meta = meta(&plan, world.spec().clone());
     let memory_root = memory_folder(&plan.out);
     // A link that leads nowhere is in the way too.
@@ -248,7 +259,6 @@ pub(super) fn run_event(body: Body) -> Event {
 }
 
 fn check(plan: &RunPlan) -> Result<(), AgentError> {
-    let manifest = plan.scaffold.manifest();
     if plan.seeds.is_empty() {
         return Err(AgentError::plan(
             "no seeds are given",
@@ -262,16 +272,6 @@ fn check(plan: &RunPlan) -> Result<(), AgentError> {
     if plan.exact && plan.workers > 1 {
         let what = format!("bit-exact repetition is not possible with {} workers", plan.workers);
         return Err(AgentError::plan(what, "leave --exact out, or give --workers 1"));
-    }
-    if manifest.env != plan.world {
-        let what = format!(
-            "the scaffold {} is for {}, not for {}",
-            manifest.name, manifest.env, plan.world
-        );
-        return Err(AgentError::plan(
-            what,
-            "choose a scaffold for this world (`automem scaffold list`)",
-        ));
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::error::AgentError;
 use super::replay::{Differs, ReplayError, replay};
 use super::run::OpenWorld;
-use crate::env;
+use crate::env::{self, Address};
 use crate::jobs::Cancel;
 use crate::store::{Reader, StoreError};
 use crate::types::{EpisodeNo, StepNo};
@@ -58,8 +58,8 @@ pub fn verify(
     cancel: &Cancel,
     progress: &mut dyn FnMut(VerifyProgress),
 ) -> Result<VerifyReport, AgentError> {
-    let name = Reader::open(path)?.meta().world.name.clone();
-    verify_in(path, std::sync::Arc::new(move || env::open(&name)), cancel, progress)
+    let address = Address::of(&Reader::open(path)?.meta().world).to_string();
+    verify_in(path, std::sync::Arc::new(move || env::open(&address)), cancel, progress)
 }
 
 /// As [`verify`], with worlds that the caller makes.

@@ -3,7 +3,10 @@
 //! Owns the trait every world implements and the registry of worlds. Must not know about agents,
 //! memory, models or the screen. To add a world, add its folder and one line in [`open`].
 
+mod address;
 pub mod crafter;
+
+pub use address::Address;
 
 use crate::types::{Action, Frame, WorldSpec};
 
@@ -31,6 +34,26 @@ pub enum WorldError {
     /// No world has this name.
     #[error("there is no world `{name}`; the worlds are: {known}")]
     Unknown {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// What was asked for names no world.
+    #[error("`{text}` names no world: {problem}")]
+    Address {
+        /// What was asked for.
+        text: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The world has no such task or engine.
+    #[error("{world} has no {what} `{name}`; there is: {known}")]
+    Variant {
+        /// The world.
+        world: String,
+        /// `task` or `engine`.
+        what: &'static str,
         /// What was asked for.
         name: String,
         /// What there is.
@@ -71,16 +94,42 @@ pub fn things(world: &str) -> &'static [&'static str] {
     }
 }
 
-/// Opens a world by name.
+/// Opens a world by its [`Address`].
 ///
 /// # Errors
-/// When no world has the name.
-pub fn open(name: &str) -> Result<Box<dyn World>, WorldError> {
-    match name {
-        "crafter" => Ok(Box::new(crafter::Crafter::new())),
+/// When there is no such world, it has no such task or engine, or its engine cannot be started.
+pub fn open(address: &str) -> Result<Box<dyn World>, WorldError> {
+    let (name, task, engine) = match address.parse()? {
+        Address::Built { name, task, engine } => (name, task, engine),
+        Address::Worker(_) => {
+            return Err(WorldError::Unknown {
+                name: address.to_owned(),
+                known: WORLDS.join(", "),
+            });
+        }
+    };
+    match name.as_str() {
+        "crafter" => {
+            none_but(&name, "task", task.as_deref(), "default")?;
+            none_but(&name, "engine", engine.as_deref(), "automem-native")?;
+            Ok(Box::new(crafter::Crafter::new()))
+        }
         _ => Err(WorldError::Unknown {
-            name: name.to_owned(),
+            name,
             known: WORLDS.join(", "),
         }),
+    }
+}
+
+/// Refuses everything but the one thing there is.
+fn none_but(world: &str, what: &'static str, asked: Option<&str>, one: &str) -> Result<(), WorldError> {
+    match asked {
+        Some(name) if name != one => Err(WorldError::Variant {
+            world: world.to_owned(),
+            what,
+            name: name.to_owned(),
+            known: one.to_owned(),
+        }),
+        _ => Ok(()),
     }
 }

@@ -37,6 +37,7 @@ pub(super) fn meta() -> RunMeta {
             instruction_prompt: "Play.".into(),
             fallback: "Noop".into(),
             step_limit: 10_000,
+            command: None,
         },
         seeds: vec![42, u64::MAX],
         max_steps: 300,

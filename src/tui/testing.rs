@@ -285,6 +285,7 @@ pub(crate) fn meta() -> RunMeta {
             instruction_prompt: "Play.".into(),
             fallback: Action::from("Noop"),
             step_limit: 2000,
+            command: None,
         },
         seeds: vec![42],
         max_steps: 2000,

@@ -24,4 +24,4 @@ pub use seeds::Seeds;
 pub use shard::Shard;
 pub use step::{LiveTurn, StepOutcome, StepRecord};
 pub use turn::{ChatRole, Message, Phase, Role, Sampling, Span, SpannedText, StopReason, Turn};
-pub use world::{Action, Frame, Rect, TileView, View, WorldSpec};
+pub use world::{Action, Frame, GridView, PictureView, Rect, TileView, View, WorldSpec};

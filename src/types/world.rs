@@ -25,6 +25,9 @@ pub struct WorldSpec {
     pub fallback: Action,
     /// Agent steps after which the world cuts an episode off.
     pub step_limit: u32,
+    /// The command that starts it, for a world that is none of this program's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
 }
 
 /// One action of a world by its name, such as `Move North`.
@@ -80,6 +83,10 @@ pub struct Frame {
 pub enum View {
     /// A map of tiles seen from above.
     Tiles(TileView),
+    /// A terminal's screen.
+    Grid(GridView),
+    /// An image.
+    Picture(PictureView),
     /// The world has nothing but its text.
     Text,
 }
@@ -92,8 +99,12 @@ impl TryFrom<serde_json::Value> for View {
     fn try_from(value: serde_json::Value) -> Result<Self, Self::Error> {
         match value.get("kind").and_then(serde_json::Value::as_str) {
             Some("tiles") => serde_json::from_value(value).map(Self::Tiles),
+            Some("grid") => serde_json::from_value(value).map(Self::Grid),
+            Some("picture") => serde_json::from_value(value).map(Self::Picture),
             Some("text") => Ok(Self::Text),
-            _ => Err(serde::de::Error::custom("the view is neither `tiles` nor `text`")),
+            _ => Err(serde::de::Error::custom(
+                "the view is none of `tiles`, `grid`, `picture` and `text`",
+            )),
         }
     }
 }
@@ -145,6 +156,101 @@ impl TileView {
             .get(y as usize * usize::from(self.width) + x as usize)
             .copied()
     }
+}
+
+/// A terminal's screen: a character and a colour for each cell, and where the cursor is. All rows have `width` characters.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "RawGrid")]
+pub struct GridView {
+    /// Cells of a row.
+    pub width: u16,
+    /// One text a row, one character a cell, blanks kept; no control characters.
+    pub rows: Vec<String>,
+    /// One text a row, one character a cell: `0` to `f`, the 16 colours of a terminal (0 black, 1 red, 2 green, 3 yellow,
+    /// 4 blue, 5 magenta, 6 cyan, 7 white, 8 to f the same, bright); `.` for the terminal's own colour.
+    pub colours: Vec<String>,
+    /// Column and row of the cursor, from 0.
+    #[serde(default)]
+    pub cursor: Option<(u16, u16)>,
+}
+
+/// A screen as somebody wrote it.
+#[derive(Deserialize)]
+struct RawGrid {
+    width: u16,
+    rows: Vec<String>,
+    colours: Vec<String>,
+    #[serde(default)]
+    cursor: Option<(u16, u16)>,
+}
+
+impl TryFrom<RawGrid> for GridView {
+    type Error = String;
+
+    fn try_from(raw: RawGrid) -> Result<Self, Self::Error> {
+        let grid = Self {
+            width: raw.width,
+            rows: raw.rows,
+            colours: raw.colours,
+            cursor: raw.cursor,
+        };
+        grid.check().map(|()| grid)
+    }
+}
+
+impl GridView {
+    /// Rows a screen may have, and cells of a row.
+    pub const MOST: usize = 500;
+
+    /// Whether it is what it must be.
+    ///
+    /// # Errors
+    /// What is wrong, in words.
+    pub fn check(&self) -> Result<(), String> {
+        let width = usize::from(self.width);
+        if width == 0 || width > Self::MOST || self.rows.is_empty() || self.rows.len() > Self::MOST {
+            return Err(format!("a screen has 1 to {} rows and columns", Self::MOST));
+        }
+        if self.rows.len() != self.colours.len() {
+            return Err(format!(
+                "a screen has {} rows of characters and {} of colours",
+                self.rows.len(),
+                self.colours.len()
+            ));
+        }
+        for (index, (row, colours)) in self.rows.iter().zip(&self.colours).enumerate() {
+            if row.chars().count() != width || colours.chars().count() != width {
+                return Err(format!(
+                    "row {index} of a screen has not {width} characters and colours"
+                ));
+            }
+            if row.chars().any(char::is_control) {
+                return Err(format!("row {index} of a screen holds a control character"));
+            }
+            if let Some(other) = colours.chars().find(|c| !matches!(c, '0'..='9' | 'a'..='f' | '.')) {
+                return Err(format!(
+                    "row {index} of a screen holds the colour {other:?}; there are 0 to f and `.`"
+                ));
+            }
+        }
+        match self.cursor {
+            Some((column, row)) if column >= self.width || usize::from(row) >= self.rows.len() => Err(format!(
+                "the cursor is at column {column}, row {row}, beyond the screen"
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// An image.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PictureView {
+    /// Pixels from west to east.
+    pub width: u16,
+    /// Pixels from north to south.
+    pub height: u16,
+    /// Red, green and blue of each pixel, a byte each, row by row, in base64.
+    pub rgb: String,
 }
 
 /// Cells are written as one printable ASCII character each (`0` + id), which is short, readable

@@ -193,7 +193,7 @@ impl Meter {
         (&frame.long, &frame.short).hash(&mut hasher);
         let (position, asleep) = match &frame.view {
             View::Tiles(view) => (Some(view.player), view.asleep),
-            View::Text => (None, false),
+            _ => (told_position(&frame.info), false),
         };
         let seen = Seen {
             step,
@@ -547,6 +547,13 @@ fn plain(arg: &str) -> &str {
         path = rest;
     }
     path
+}
+
+/// Where the agent is, from a world without a map that tells it as `position`: column and row.
+fn told_position(info: &serde_json::Value) -> Option<(i32, i32)> {
+    let pair = info.get("position")?.as_array()?;
+    let number = |index: usize| i32::try_from(pair.get(index)?.as_i64()?).ok();
+    Some((number(0)?, number(1)?))
 }
 
 #[cfg(test)]

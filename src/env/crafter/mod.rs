@@ -67,6 +67,7 @@ impl Crafter {
                 instruction_prompt: INSTRUCTION.into(),
                 fallback: Action::from(ACTIONS[0]),
                 step_limit: STEP_LIMIT,
+                command: None,
             },
             engine: None,
             steps: 0,

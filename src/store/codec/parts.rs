@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::types::{
-    Author, ChatRole, Digest, Edit, Frame, MemoryChange, MemoryOp, OpOutcome, OpStatus, Phase, Rect, Role, Sampling,
-    Span, StopReason, TileView, Turn, TurnNo, View,
+    Author, ChatRole, Digest, Edit, Frame, GridView, MemoryChange, MemoryOp, OpOutcome, OpStatus, Phase, PictureView,
+    Rect, Role, Sampling, Span, StopReason, TileView, Turn, TurnNo, View,
 };
 
 /// Borrowed while writing, owned after reading.
@@ -47,6 +47,16 @@ enum ViewRecord<'a> {
         light: f32,
         asleep: bool,
     },
+    /// `cells`: the characters' number among the grids, a line each; `colours`: that of the colours.
+    #[serde(rename = "grid")]
+    Grid {
+        width: u16,
+        cells: usize,
+        colours: usize,
+        cursor: Option<(u16, u16)>,
+    },
+    #[serde(rename = "picture")]
+    Picture { width: u16, height: u16, rgb: Text<'a> },
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -234,6 +244,21 @@ impl<'a> ViewRecord<'a> {
                     asleep: tiles.asleep,
                 }
             }
+            View::Grid(grid) => {
+                grids.push(grid.rows.join("\n").into_bytes());
+                grids.push(grid.colours.join("\n").into_bytes());
+                Self::Grid {
+                    width: grid.width,
+                    cells: grids.len() - 2,
+                    colours: grids.len() - 1,
+                    cursor: grid.cursor,
+                }
+            }
+            View::Picture(picture) => Self::Picture {
+                width: picture.width,
+                height: picture.height,
+                rgb: text(&picture.rgb),
+            },
         }
     }
 
@@ -261,8 +286,29 @@ impl<'a> ViewRecord<'a> {
                 light,
                 asleep,
             }),
+            Self::Grid {
+                width,
+                cells,
+                colours,
+                cursor,
+            } => View::Grid(GridView {
+                width,
+                rows: lines(grids.get(cells)?)?,
+                colours: lines(grids.get(colours)?)?,
+                cursor,
+            }),
+            Self::Picture { width, height, rgb } => View::Picture(PictureView {
+                width,
+                height,
+                rgb: rgb.into_owned(),
+            }),
         })
     }
+}
+
+fn lines(bytes: &[u8]) -> Option<Vec<String>> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    Some(text.split('\n').map(str::to_owned).collect())
 }
 
 impl<'a> TurnRecord<'a> {

@@ -242,7 +242,7 @@ mod tests {
     fn view() -> TileView {
         match testing::frame(4).view {
             View::Tiles(view) => view,
-            View::Text => panic!("the fixture has a map"),
+            _ => panic!("the fixture has a map"),
         }
     }
 

@@ -328,6 +328,7 @@ pub(super) fn meta() -> RunMeta {
             instruction_prompt: String::new(),
             fallback: "Noop".into(),
             step_limit: u32::MAX,
+            command: None,
         },
         seeds: vec![42],
         max_steps: u32::MAX,
