@@ -5,6 +5,7 @@
 
 mod address;
 pub mod crafter;
+pub mod nethack;
 
 pub use address::Address;
 
