@@ -35,6 +35,8 @@ pub struct Limits {
     pub reset: Duration,
     /// For an action.
     pub step: Duration,
+    /// To end after it was told to, where it is checked; a world that is dropped waits less and ends it.
+    pub close: Duration,
     /// Bytes of a line.
     pub line_bytes: usize,
 }
@@ -45,6 +47,7 @@ impl Default for Limits {
             hello: Duration::from_secs(20),
             reset: Duration::from_secs(60),
             step: Duration::from_secs(30),
+            close: Duration::from_secs(2),
             line_bytes: 4 << 20,
         }
     }
@@ -278,6 +281,11 @@ impl Connection {
                 .and_then(|()| input.write_all(b"\n"))
                 .and_then(|()| input.flush());
         }
+        self.hang_up(limit)
+    }
+
+    /// Closes its input and waits; whether it ended by itself within the time.
+    pub(super) fn hang_up(&mut self, limit: Duration) -> bool {
         self.input = None;
         let until = Instant::now() + limit;
         // Its output ends with it; what it still says is of no interest.

@@ -27,6 +27,7 @@
 //! after its end, it is started anew at the next reset. Equal seeds and actions must give equal frames, in every
 //! process: that is how a run is resumed and verified.
 
+mod check;
 mod checked;
 mod client;
 mod connection;
@@ -35,6 +36,7 @@ mod server;
 #[cfg(test)]
 mod tests;
 
+pub use check::{Check, CheckOptions, CheckReport, Outcome, check};
 pub use client::WorkerWorld;
 pub use connection::Limits;
 pub use messages::{DEFAULT_STEP_LIMIT, FailureKind, PROTOCOL, Reply, Request, Shown};

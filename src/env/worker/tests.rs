@@ -14,6 +14,7 @@ fn brisk() -> Limits {
         hello: Duration::from_secs(5),
         reset: Duration::from_secs(5),
         step: Duration::from_millis(600),
+        close: Duration::from_secs(2),
         line_bytes: 100_000,
     }
 }
@@ -112,6 +113,156 @@ fn a_world_that_is_not_there_says_why() {
         error.to_string(),
         "nethack failed: libnethack.so is missing; `automem setup nethack` fetches it"
     );
+}
+
+#[test]
+fn crafter_keeps_to_the_contract() {
+    let report = check::check_over(
+        &mut || Ok(served(Crafter::new())),
+        CheckOptions {
+            steps: 600,
+            ..CheckOptions::default()
+        },
+    );
+    let not: Vec<_> = report
+        .checks
+        .iter()
+        .filter(|check| check.outcome != Outcome::Passed)
+        .collect();
+    assert!(not.is_empty(), "{not:#?}");
+    assert_eq!(report.world.unwrap().name, "crafter");
+}
+
+/// What a world may do wrong.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Defect {
+    None,
+    PlaysBeforeReset,
+    ForgetsTheSeed,
+    LacksAnAction,
+    PlaysAnything,
+    MovesWhenRefusing,
+    DiffersByProcess,
+    PlaysOn,
+}
+
+/// A world of nine steps.
+struct Nine {
+    spec: crate::types::WorldSpec,
+    defect: Defect,
+    at: Option<u32>,
+    instance: usize,
+    resets: usize,
+}
+
+impl Nine {
+    fn new(defect: Defect, instance: usize) -> Self {
+        let Ok(Reply::Hello(spec)) = Reply::read(HELLO.as_bytes()) else {
+            panic!("no greeting")
+        };
+        Self {
+            spec: *spec,
+            defect,
+            at: None,
+            instance,
+            resets: 0,
+        }
+    }
+
+    fn frame(&self, at: u32) -> Frame {
+        let Ok(Reply::Shown(shown)) = Reply::read(FRAME.as_bytes()) else {
+            panic!("no frame")
+        };
+        let mut long = format!("step {at}");
+        if self.defect == Defect::DiffersByProcess && at == 5 {
+            long.push_str(&self.instance.to_string());
+        }
+        if self.defect == Defect::ForgetsTheSeed {
+            long.push_str(&self.resets.to_string());
+        }
+        Frame {
+            terminated: at >= 9,
+            digest: Digest::of(&long),
+            long,
+            ..shown.frame
+        }
+    }
+}
+
+impl World for Nine {
+    fn spec(&self) -> &crate::types::WorldSpec {
+        &self.spec
+    }
+
+    fn reset(&mut self, _seed: u64) -> Result<Frame, WorldError> {
+        self.at = Some(0);
+        self.resets += 1;
+        Ok(self.frame(0))
+    }
+
+    fn step(&mut self, action: &Action) -> Result<Frame, WorldError> {
+        let world = self.spec.name.clone();
+        let at = match (self.at, self.defect) {
+            (Some(at), Defect::PlaysOn) => at,
+            (None, Defect::PlaysBeforeReset) => 0,
+            (Some(at), _) if at < 9 => at,
+            _ => return Err(WorldError::NotReset { world }),
+        };
+        let known = self.spec.actions.contains(action);
+        let lacks = self.defect == Defect::LacksAnAction && action.as_str() == "b";
+        if (!known && self.defect != Defect::PlaysAnything) || lacks {
+            if self.defect == Defect::MovesWhenRefusing {
+                self.at = Some(at + 1);
+            }
+            let action = action.to_string();
+            return Err(WorldError::UnknownAction { action, world });
+        }
+        self.at = Some(at + 1);
+        Ok(self.frame(at + 1))
+    }
+}
+
+#[test]
+fn each_defect_fails_its_check() {
+    for (defect, must_fail) in [
+        (Defect::None, None),
+        (Defect::PlaysBeforeReset, Some("refuses a step before the first reset")),
+        (Defect::ForgetsTheSeed, Some("equal seeds give equal beginnings")),
+        (Defect::LacksAnAction, Some("every action can be played")),
+        (
+            Defect::PlaysAnything,
+            Some("refuses an action it does not have, and goes on"),
+        ),
+        (
+            Defect::MovesWhenRefusing,
+            Some("refuses an action it does not have, and goes on"),
+        ),
+        (
+            Defect::DiffersByProcess,
+            Some("equal seeds and actions give equal episodes in two processes"),
+        ),
+        (Defect::PlaysOn, Some("refuses a step after the end, and begins again")),
+    ] {
+        let mut instances = 0;
+        let report = check::check_over(
+            &mut || {
+                instances += 1;
+                Ok(served(Nine::new(defect, instances)))
+            },
+            CheckOptions::default(),
+        );
+        let failed: Vec<_> = report
+            .checks
+            .iter()
+            .filter(|check| check.outcome != Outcome::Passed)
+            .collect();
+        assert_eq!(report.passed(), must_fail.is_none(), "{defect:?}: {failed:#?}");
+        let found = must_fail.is_none_or(|name| failed.iter().any(|check| check.name == name));
+        assert!(
+            found && failed.iter().all(|check| !check.told.is_empty()),
+            "{defect:?}: {failed:#?}"
+        );
+    }
 }
 
 /// A small greeting and frame, as a small worker writes them.
@@ -385,6 +536,40 @@ mod bad {
         let mut digests = digests_of(&first);
         digests.dedup();
         assert_eq!(digests.len(), 3);
+    }
+
+    #[test]
+    fn what_breaks_the_protocol_fails_its_check() {
+        let limits = Limits {
+            hello: Duration::from_millis(500),
+            reset: Duration::from_millis(500),
+            step: Duration::from_millis(500),
+            close: Duration::from_millis(200),
+            line_bytes: 10_000,
+        };
+        let options = CheckOptions {
+            limits,
+            ..CheckOptions::default()
+        };
+        let failing = |script: &str| -> Vec<&'static str> {
+            let report = check(["sh", "-c", script], options);
+            assert!(!report.passed());
+            let failed = report.checks.iter().filter(|check| check.outcome == Outcome::Failed);
+            failed.map(|check| check.name).collect()
+        };
+        // It greets and says no more; it does not even greet; it babbles; it does not end.
+        let silent = failing(&format!("read l; echo '{HELLO}'; read l; read l"));
+        assert!(!silent.contains(&"greets") && silent.contains(&"every action can be played"));
+        assert_eq!(failing("exit 1"), ["greets"]);
+        let babbling = failing(&format!(
+            "read l; echo '{HELLO}'; while read l; do echo '{FRAME}'; echo '{FRAME}'; done"
+        ));
+        assert!(babbling.contains(&"says nothing unasked"), "{babbling:?}");
+        let lasting = failing(&format!(
+            "read l; echo '{HELLO}'; while read l; do echo '{FRAME}'; done; sleep 600"
+        ));
+        assert!(lasting.contains(&"ends with its input"), "{lasting:?}");
+        assert!(lasting.contains(&"answers what is no request with an error, and goes on"));
     }
 
     fn lives(pid: u32) -> bool {
