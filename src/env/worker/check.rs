@@ -84,8 +84,11 @@ pub enum Outcome {
 /// What a check finds: what was seen (`Err` in the good part: why it could not be tried), or what is wrong.
 type Found = Result<Result<String, String>, String>;
 
+/// Tries one thing.
+type Try = fn(&mut Bench<'_>) -> Found;
+
 /// The checks, in order; each has a worker of its own.
-const CHECKS: &[(&str, fn(&mut Bench<'_>) -> Found)] = &[
+const CHECKS: &[(&str, Try)] = &[
     ("greets alike in every process", greets_alike),
     ("refuses a step before the first reset", refuses_an_early_step),
     ("equal seeds give equal beginnings", resets_alike),
