@@ -1,10 +1,11 @@
 //! Background work as such: how it is cancelled and how it tells of its progress.
 //!
-//! Owns the cancel flag, running other programs, and what memory there is for the work. Must not know what the work is
+//! Owns the cancel flag, running other programs, where this one lies, and what memory there is for the work. Must not know what the work is
 //! about.
 
 pub mod memory;
 pub mod process;
+pub mod program;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
