@@ -1,0 +1,4 @@
+//! x
+mod compile;
+mod levels;
+mod tasks;
