@@ -6,6 +6,7 @@
 mod address;
 pub mod crafter;
 pub mod minihack;
+pub mod nethack;
 
 pub use address::Address;
 
