@@ -2,7 +2,10 @@
 //!
 //! Owns this table and the instruction prompt. Must not touch files or the game.
 
-use std::fmt::Write as _;
+use crate::env::nethack::keys;
+
+/// What the agent is told; words in capitals stand for what differs.
+const INSTRUCTION: &str = include_str!("instruction.txt");
 
 /// Steps after which a task is cut off, as BALROG sets it.
 pub const STEP_LIMIT: u32 = 100;
@@ -103,14 +106,14 @@ const SKILLS: &[&str] = &[
 /// The character MiniHack gives to tasks that were made for a fighter.
 const KNIGHT: &str = "kni-hum-law-fem";
 
-const MAZE_GOAL: &str = "Find the way through the maze and step onto the stairs down, shown as `>`.";
+const MAZE_GOAL: &str = "find the way through the maze and step onto the stairs down, shown as `>`.";
 const CORRIDOR_GOAL: &str =
-    "Find the room with the stairs down, shown as `>`, through doors and corridors, and step onto them.";
-const BATTLE_GOAL: &str = "Cross the dark corridor to the far room and step onto the stairs down, shown as `>`. \
+    "find the room with the stairs down, shown as `>`, through doors and corridors, and step onto them.";
+const BATTLE_GOAL: &str = "cross the dark corridor to the far room and step onto the stairs down, shown as `>`. \
      Giant rats wait there: fight them where only one can reach you.";
-const QUEST_GOAL: &str = "Get past the monsters and across the lava to the room behind it, and step onto the stairs \
+const QUEST_GOAL: &str = "get past the monsters and across the lava to the room behind it, and step onto the stairs \
      down, shown as `>`. What lies on the floor near the start can freeze lava.";
-const BOXOBAN_GOAL: &str = "Push every boulder, shown as `` ` `` , onto a fountain, shown as `{`. You push a boulder by walking \
+const BOXOBAN_GOAL: &str = "push every boulder, shown as `` ` `` , onto a fountain, shown as `{`. You push a boulder by walking \
      against it; you cannot pull one, nor push two at once. What is pushed into a corner stays there.";
 
 /// Every task.
@@ -181,35 +184,20 @@ pub const TASKS: &[Task] = &[
     },
 ];
 
-/// What an action does, for the prompt.
-fn meaning(action: &str) -> &'static str {
-    match action {
-        "down" => "go down the stairs you stand on",
-        "wait" => "let one turn pass",
-        "more" => "read on when a message ends in --More--",
-        "apply" => "use a tool, such as a horn",
-        "close" => "close a door beside you",
-        "eat" => "eat something",
-        "force" => "force the lock of a box",
-        "kick" => "kick something beside you, such as a locked door",
-        "loot" => "open a box you stand on",
-        "open" => "open a door beside you",
-        "pickup" => "pick up what lies where you stand",
-        "pray" => "pray to your god",
-        "puton" => "put on a ring, an amulet or a blindfold",
-        "quaff" => "drink a potion",
-        "search" => "look for hidden doors and passages beside you",
-        "zap" => "zap a wand",
-        _ => "",
-    }
-}
-
 impl Task {
     /// The task of this name; the first where none is named.
     pub fn find(name: Option<&str>) -> Option<&'static Self> {
         match name {
             None => TASKS.first(),
             Some(name) => TASKS.iter().find(|task| task.id == name),
+        }
+    }
+
+    /// What its success is, in words.
+    pub fn success(&self) -> &'static str {
+        match self.source {
+            Source::Boxoban(_) => "every boulder is on a fountain",
+            _ => "on the stairs down",
         }
     }
 
@@ -221,34 +209,47 @@ impl Task {
 
     /// The rules as the agent is told them.
     pub fn instruction_prompt(&self) -> String {
-        let mut text = String::from(
-            "You are an agent playing MiniHack, small challenges set in the game NetHack. These are the only valid \
-             actions, each with what it does:\n\n",
-        );
-        for action in self.actions {
-            // Writing into a text cannot fail.
-            let _ = match action.strip_prefix("far ") {
-                Some(direction) => writeln!(text, "{action}: run {direction} until something interesting comes,"),
-                None if COMPASS.contains(action) => {
-                    writeln!(text, "{action}: move one step {action}, or attack what stands there,")
-                }
-                None => writeln!(text, "{action}: {},", meaning(action)),
-            };
+        let words = self
+            .actions
+            .iter()
+            .filter_map(|name| keys::WORDS.iter().find(|word| word.name == *name))
+            .copied();
+        let has = |name| self.actions.contains(&name);
+        let mut hints = String::from("Hints");
+        if has("open") {
+            hints.push_str(
+                "\n- Closed doors are opened with open and a direction; a locked one may give way to kick and a \
+                 direction. Doors cannot be passed diagonally. Where no way leads on, search several times beside \
+                 walls and dead ends.",
+            );
         }
-        text.truncate(text.trim_end_matches([',', '\n']).len());
-        text.push_str(".\n\n");
-        if self.actions.contains(&"kick") {
-            text.push_str("Where the game asks in which direction, answer with the action of that direction.\n");
+        if self.answers_questions {
+            hints.push_str("\n- Where the game asks for the letter of an item, an action answers with its key: ");
+            hints.push_str(&self.letters());
+            hints.push('.');
         }
-        // Writing into a text cannot fail.
-        let _ = write!(
-            text,
-            "Your goal: {}\n\
-             You have {STEP_LIMIT} steps, and steps that let no time pass cost a little. Walking against a wall, or \
-             repeating an action that changed nothing, helps nobody.",
-            self.goal
-        );
-        text
+        INSTRUCTION
+            .trim_end()
+            .replacen("GOAL", self.goal, 1)
+            .replacen("ACTIONS", &keys::listed(words), 1)
+            .replacen("HINTS", &hints, 1)
+            .replacen("LIMIT", &STEP_LIMIT.to_string(), 1)
+    }
+
+    /// Which action sends which small letter.
+    fn letters(&self) -> String {
+        let mut letters: Vec<(u8, &str)> = self
+            .actions
+            .iter()
+            .filter_map(|name| keys::key(name).map(|key| (key, *name)))
+            .filter(|(key, _)| key.is_ascii_lowercase())
+            .collect();
+        letters.sort_unstable();
+        let told: Vec<String> = letters
+            .iter()
+            .map(|(key, name)| format!("{} {name}", char::from(*key)))
+            .collect();
+        told.join(", ")
     }
 }
 
@@ -292,6 +293,20 @@ mod tests {
             let distinct: BTreeSet<&&str> = task.actions.iter().collect();
             assert_eq!(distinct.len(), task.actions.len());
             assert!(prompt.contains(task.goal) && prompt.contains("100 steps"));
+            for word in ["GOAL", "ACTIONS", "HINTS", "LIMIT"] {
+                assert!(!prompt.contains(word), "{}: {word}", task.id);
+            }
         }
+    }
+
+    #[test]
+    fn letters_of_items_are_told_where_they_are_asked_for() {
+        let quest = Task::find(Some("MiniHack-Quest-Easy-v0")).unwrap().instruction_prompt();
+        assert!(
+            quest.contains("its key: a apply, b southwest, c close, e eat, h west,"),
+            "{quest}"
+        );
+        let maze = Task::find(None).unwrap().instruction_prompt();
+        assert!(!maze.contains("letter of an item") && !maze.contains("Doors"));
     }
 }
