@@ -123,24 +123,3 @@ impl Game {
         self.native.pinned()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn try_it() {
-        let data = PathBuf::from(std::env::var_os("AUTOMEM_NETHACK").unwrap());
-        for engine in Engine::ALL {
-          for seed in [42, 43, 42] {
-            let mut game = Game::start(&GameOptions { engine, data: &data, options: CHALLENGE_OPTIONS, character: "@", seed, nhdat: None, scratch: None }).unwrap();
-            eprintln!("{:?} pinned {}", engine, game.date_is_pinned());
-            for key in [b'j', b'i', 27, b'.'] {
-            for row in 0..24 { eprintln!("{}", String::from_utf8_lossy(game.seen().tty_row(row)).trim_end()); }
-            eprintln!("{:?} {:?}", game.seen().blstats, game.seen().tty_cursor);
-            game.press(key);
-            }
-            }
-        }
-    }
-}
