@@ -202,7 +202,7 @@ impl World for MiniHack {
             return Err(WorldError::NotReset { world: NAME.to_owned() });
         };
         let outcome = play.act(action.as_str(), key);
-        let success = play.rules().reached();
+        let success = outcome.end == Some(End::Success);
         let frame = play.frame(
             Some(&outcome),
             if success { 1.0 } else { 0.0 },
@@ -252,12 +252,7 @@ mod tests {
         for file in ["libnethack.so", "nethackdir/nhdat"] {
             std::fs::write(engine.join(file), "").unwrap();
         }
-        let refused = |task| {
-            MiniHack::open(Some(task), None, data.path())
-                .err()
-                .unwrap()
-                .to_string()
-        };
+        let refused = |task| MiniHack::open(Some(task), None, data.path()).err().unwrap().to_string();
         let error = refused("MiniHack-Boxoban-Medium-v0");
         assert!(
             error.contains("boxoban/medium/train") && error.contains("automem setup nethack --boxoban"),
