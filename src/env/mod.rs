@@ -6,6 +6,7 @@
 mod address;
 pub mod crafter;
 pub mod nethack;
+pub mod setup;
 pub mod worker;
 
 pub use address::Address;

@@ -2,8 +2,13 @@
 //!
 //! Owns the cancel flag, running other programs, where this one lies, and what memory there is for the work. Must not know what the work is
 //! about.
+//! Owns the cancel flag, running other programs (pip among them), HTTP as such, checksums, and what memory there is for
+//! the work. Must not know what the work is about.
 
+pub mod checksum;
+pub mod http;
 pub mod memory;
+pub mod pip;
 pub mod process;
 pub mod program;
 
