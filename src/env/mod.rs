@@ -5,6 +5,7 @@
 
 mod address;
 pub mod crafter;
+pub mod minihack;
 pub mod nethack;
 pub mod setup;
 pub mod worker;
