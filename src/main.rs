@@ -14,7 +14,7 @@ fn main() -> ExitCode {
     {
         return automem::scaffold::hooks::child_main();
     }
-    automem::scaffold::hooks::this_is_the_program();
+    automem::jobs::program::this_is_the_program();
     // Before any thread: OpenMP reads its settings when llama.cpp first computes.
     #[cfg(feature = "llama")]
     automem::llm::llama::prepare_process();

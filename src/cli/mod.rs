@@ -36,6 +36,7 @@ mod train;
 mod tune;
 mod verify;
 mod watch;
+mod worker;
 
 use std::process::ExitCode;
 
@@ -106,8 +107,10 @@ verbs! {
     Adapter => adapter,
     /// Show, check and explain the settings and keys
     Config => config,
-    /// Run a world by itself
+    /// Run a world by itself, or check a worker of your own
     Env => env,
+    /// Serve a world to another program: JSON lines on stdin and stdout
+    Worker => worker,
     /// Measure the program on this machine
     Bench => bench,
     /// What this terminal, machine and workspace offer; what is wrong, and how to mend it

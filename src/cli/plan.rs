@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::agent::{self, RunPlan};
 use crate::config::{Settings, Workspace};
+use crate::env::Address;
 use crate::llm::ModelOptions;
 use crate::scaffold::Scaffold;
 use crate::types::{Sampling, Seeds, Shard};
@@ -11,9 +12,16 @@ use crate::types::{Sampling, Seeds, Shard};
 /// What to play and with whom.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct PlanArgs {
-    /// The world [default: run.env of config.toml, crafter]
+    /// The world: crafter, nethack, minihack, NAME/TASK@ENGINE, or `worker:COMMAND` for a program of your own that
+    /// speaks the worker protocol [default: run.env of config.toml, crafter]
     #[arg(long)]
     pub(super) env: Option<String>,
+    /// The task inside the world, such as MiniHack-Corridor-R3-v0 [default: the world's first]
+    #[arg(long)]
+    pub(super) task: Option<String>,
+    /// The engine that plays the world, such as nle [default: the world's usual one]
+    #[arg(long)]
+    pub(super) engine: Option<String>,
     /// A scaffold's name, or the path of its folder [default: run.scaffold, crafter-v0]
     #[arg(long)]
     pub(super) scaffold: Option<String>,
@@ -91,7 +99,14 @@ impl PlanArgs {
     /// When one of them does not exist or cannot be used.
     pub(super) fn plan(&self, workspace: &Workspace, settings: &Settings) -> anyhow::Result<RunPlan> {
         let run = &settings.run;
-        let env = self.env.as_ref().unwrap_or(&run.env);
+        let address = self
+            .env
+            .as_ref()
+            .unwrap_or(&run.env)
+            .parse::<Address>()?
+            .with(self.task.clone(), self.engine.clone())?;
+        // A worker's world is known by its name only when it is open.
+        let env = address.name().unwrap_or("worker");
         let workers = self.workers.unwrap_or(run.workers);
         let exact = self.exact || run.exact;
         let seeds = match &self.seeds {
@@ -125,7 +140,7 @@ impl PlanArgs {
         Ok(RunPlan {
             model,
             specialist,
-            world: env.clone(),
+            world: address.to_string(),
             scaffold,
             seeds,
             max_steps: self.max_steps.unwrap_or(run.max_steps),

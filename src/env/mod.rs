@@ -7,9 +7,12 @@ mod address;
 pub mod crafter;
 pub mod minihack;
 pub mod nethack;
+pub mod setup;
+pub mod worker;
 
 pub use address::Address;
 
+use crate::jobs;
 use crate::types::{Action, Frame, WorldSpec};
 
 /// A game that is played one action at a time. Calls block; a world lives on one thread.
@@ -86,7 +89,7 @@ pub enum WorldError {
 }
 
 /// Names of all worlds.
-pub const WORLDS: &[&str] = &["crafter"];
+pub const WORLDS: &[&str] = &["crafter", "minihack", "nethack"];
 
 /// What can be seen in a world, by the names its observations use; empty where they are not known.
 pub fn things(world: &str) -> &'static [&'static str] {
@@ -96,6 +99,23 @@ pub fn things(world: &str) -> &'static [&'static str] {
     }
 }
 
+/// Whether an [`Address`] leads to a world of this name; of a worker it is known only once it is opened.
+pub fn leads_to(address: &str, name: &str) -> bool {
+    match address.parse::<Address>() {
+        Ok(address) => address.name().is_none_or(|known| known == name),
+        Err(_) => false,
+    }
+}
+
+/// The name of the world that an [`Address`] leads to, as far as it is known without opening it.
+pub fn name_of(address: &str) -> String {
+    let parsed = address.parse::<Address>().ok();
+    parsed
+        .as_ref()
+        .and_then(Address::name)
+        .map_or_else(|| address.to_owned(), str::to_owned)
+}
+
 /// Opens a world by its [`Address`].
 ///
 /// # Errors
@@ -103,12 +123,7 @@ pub fn things(world: &str) -> &'static [&'static str] {
 pub fn open(address: &str) -> Result<Box<dyn World>, WorldError> {
     let (name, task, engine) = match address.parse()? {
         Address::Built { name, task, engine } => (name, task, engine),
-        Address::Worker(_) => {
-            return Err(WorldError::Unknown {
-                name: address.to_owned(),
-                known: WORLDS.join(", "),
-            });
-        }
+        Address::Worker(command) => return Ok(Box::new(worker::open(&command)?)),
     };
     match name.as_str() {
         "crafter" => {
@@ -116,11 +131,27 @@ pub fn open(address: &str) -> Result<Box<dyn World>, WorldError> {
             none_but(&name, "engine", engine.as_deref(), "automem-native")?;
             Ok(Box::new(crafter::Crafter::new()))
         }
+        "nethack" | "minihack" => Ok(Box::new(in_a_child(&name, task.as_deref(), engine.as_deref())?)),
         _ => Err(WorldError::Unknown {
             name,
             known: WORLDS.join(", "),
         }),
     }
+}
+
+/// A world whose engine plays one game a process: this program itself as its worker.
+fn in_a_child(name: &str, task: Option<&str>, engine: Option<&str>) -> Result<worker::WorkerWorld, WorldError> {
+    let program = jobs::program::program().map_err(|error| WorldError::Engine {
+        world: name.to_owned(),
+        message: format!("it is played in a process of its own, and this program was not found: {error}"),
+    })?;
+    let mut command = vec![program.into_os_string(), "worker".into(), name.into()];
+    for (option, value) in [("--task", task), ("--engine", engine)] {
+        if let Some(value) = value {
+            command.extend([option.into(), value.into()]);
+        }
+    }
+    worker::WorkerWorld::open_as(name, command, worker::Limits::default())
 }
 
 /// Refuses everything but the one thing there is.

@@ -80,7 +80,7 @@ pub fn run(
     drop(sender);
     let ended = wait(&mut child, &lines, limit, cancel, hear);
     // Whatever it left running goes with it, so that nobody writes into the folder any more.
-    end(&mut child);
+    end(&mut child, GRACE);
     let until = Instant::now() + LAST_WORDS;
     while let Ok((text, is_error)) = lines.recv_deadline(until) {
         hear(Heard::Line { text: &text, is_error });
@@ -142,7 +142,11 @@ fn listen(from: impl Read + Send + 'static, is_error: bool, to: Sender<Line>) ->
         .map(|_| ())
 }
 
-fn start(mut command: Command) -> std::io::Result<Child> {
+/// Starts a command as a group of its own, with pipes.
+///
+/// # Errors
+/// When it cannot be started.
+pub(crate) fn start(mut command: Command) -> std::io::Result<Child> {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command
@@ -160,15 +164,17 @@ pub fn shell(line: &str, folder: &Path) -> Command {
     command
 }
 
-/// Ends what is left of the group: asked first, then made to.
+/// Ends what is left of the group: asked first where it has time, then made to. The child is waited for.
 #[cfg(unix)]
-fn end(child: &mut Child) {
+pub(crate) fn end(child: &mut Child, grace: Duration) {
     use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
     let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else {
         return;
     };
-    let _ = kill_process_group(group, Signal::TERM);
-    let until = Instant::now() + GRACE;
+    if !grace.is_zero() {
+        let _ = kill_process_group(group, Signal::TERM);
+    }
+    let until = Instant::now() + grace;
     while Instant::now() < until {
         // The child is waited for here, else it would count as alive.
         let _ = child.try_wait();
@@ -182,9 +188,9 @@ fn end(child: &mut Child) {
 }
 
 #[cfg(not(unix))]
-fn end(child: &mut Child) {
+pub(crate) fn end(child: &mut Child, grace: Duration) {
     let _ = child.kill();
-    let until = Instant::now() + GRACE;
+    let until = Instant::now() + grace.max(GRACE);
     while Instant::now() < until && !matches!(child.try_wait(), Ok(Some(_)) | Err(_)) {
         std::thread::sleep(LOOK);
     }

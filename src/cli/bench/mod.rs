@@ -7,6 +7,7 @@ mod agent;
 mod analysis;
 mod crafter;
 mod curate;
+mod env;
 mod llama;
 mod scaffold;
 mod specialist;
@@ -45,6 +46,8 @@ benches! {
     Crafter => crafter,
     /// Candidates for training: listing and selecting those of many episodes
     Curate => curate,
+    /// Worlds in a child process: start, and round trips a second with text
+    Env => env,
     /// Local inference: prompt and decode speed, beside llama.cpp's own bench when that is there
     Llama => llama,
     /// A scaffold's script, and what crafter-v1 has its agent write beside crafter-v0

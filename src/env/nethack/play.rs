@@ -198,13 +198,9 @@ impl<R: Rules> Play<R> {
             } else if seen.asks_for_a_line() {
                 self.press(ESC);
             } else {
-                let asked = |question: &&[u8]| {
-                    seen.message
-                        .windows(question.len())
-                        .any(|window| window == *question)
-                };
+                let asked = |question: &&[u8]| seen.message.windows(question.len()).any(|window| window == *question);
+                let kept = keep && (self.rules.everything_is_asked() || KEPT_QUESTIONS.iter().any(asked));
                 let kept = keep && (self.rules.questions_are_asked() || KEPT_QUESTIONS.iter().any(asked));
-                if seen.asks_a_question() && !kept {
                     self.press(ESC);
                 }
                 return;
@@ -234,7 +230,12 @@ impl<R: Rules> Play<R> {
     }
 
     /// What is shown after a reset or an action. `progression` is the world's; `extra` goes into `info`.
-    pub(in crate::env) fn frame(&self, outcome: Option<&Outcome>, progression: f64, extra: Map<String, Value>) -> Frame {
+    pub(in crate::env) fn frame(
+        &self,
+        outcome: Option<&Outcome>,
+        progression: f64,
+        extra: Map<String, Value>,
+    ) -> Frame {
         let seen = self.game.seen();
         let mut info = self.info(outcome);
         info.extend(extra);
@@ -275,7 +276,10 @@ impl<R: Rules> Play<R> {
         if !self.role.is_empty() {
             info.insert("role".into(), json!(self.role));
         }
-        info.insert("end_reason".into(), json!(outcome.and_then(|outcome| outcome.reason.as_deref())));
+        info.insert(
+            "end_reason".into(),
+            json!(outcome.and_then(|outcome| outcome.reason.as_deref())),
+        );
         info.insert("env_steps".into(), json!(self.steps));
         match outcome {
             Some(_) => info.insert("keys".into(), json!(self.keys)),

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
@@ -14,6 +12,7 @@ use super::HOOKS;
 use super::child::CHILD_ARGUMENT;
 use super::limits::Limits;
 use super::wire::{Begin, FileChange, HookEffect, Migrated, Reply, Request, StatePatch};
+use crate::jobs::program::program;
 use crate::types::{MemoryChange, MemoryFiles};
 
 /// Why a call of a script came to nothing.
@@ -226,34 +225,6 @@ pub fn place_in_script(message: &str) -> (u32, u32, &str) {
         Some((line.parse().ok()?, column.parse().ok()?, rest.trim_start()))
     });
     found.unwrap_or((0, 0, message))
-}
-
-/// Whether this process is the program itself, under whatever name it was installed.
-static IS_THE_PROGRAM: AtomicBool = AtomicBool::new(false);
-
-/// Says that this process is the program itself: it then starts itself as the child.
-pub fn this_is_the_program() {
-    IS_THE_PROGRAM.store(true, Ordering::Relaxed);
-}
-
-/// This program; for another program that uses the library, the `automem` beside it.
-fn program() -> io::Result<PathBuf> {
-    let here = std::env::current_exe()?;
-    if IS_THE_PROGRAM.load(Ordering::Relaxed) {
-        return Ok(here);
-    }
-    let name = format!("automem{}", std::env::consts::EXE_SUFFIX);
-    here.ancestors()
-        .skip(1)
-        .take(2)
-        .map(|folder| folder.join(&name))
-        .find(|path| path.is_file())
-        .ok_or_else(|| {
-            io::Error::new(
-                io::ErrorKind::NotFound,
-                format!("there is no {name} beside {}", here.display()),
-            )
-        })
 }
 
 impl Running {

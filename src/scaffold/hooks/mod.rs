@@ -15,7 +15,7 @@ mod script;
 mod wire;
 
 pub use child::{CHILD_ARGUMENT, child_main};
-pub use host::{HookError, Hooks, migrate, place_in_script, this_is_the_program};
+pub use host::{HookError, Hooks, migrate, place_in_script};
 pub use limits::Limits;
 pub use script::{can_migrate, lint};
 pub use wire::{HookEffect, Migrated, ResultWord, StatePatch};

@@ -1,31 +1,19 @@
-//! `automem env`: plays given actions in a world, without an agent, and writes down every state.
+//! `automem env crafter`: the trace in the form of the recorded oracle.
 
 use std::fs::File;
-use std::io::{BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
-use serde::Serialize;
 
+use super::{is_broken_pipe, write_line};
 use crate::env::crafter::{ACTIONS, Engine, Mode, Options, Outcome, trace};
 
-/// Arguments of `automem env`.
+/// Arguments of `automem env crafter`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    #[command(subcommand)]
-    world: WorldArgs,
-}
-
-#[derive(Debug, clap::Subcommand)]
-enum WorldArgs {
-    /// Crafter, native; the trace has the form of the recorded oracle (JSON lines)
-    Crafter(CrafterArgs),
-}
-
-#[derive(Debug, clap::Args)]
-struct CrafterArgs {
     /// Seed of the episode
     #[arg(long, allow_negative_numbers = true)]
     seed: i128,
@@ -57,13 +45,9 @@ enum ModeArg {
 }
 
 /// Plays and writes.
-pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let WorldArgs::Crafter(args) = args.world;
-    crafter(&args)
-}
-
-fn crafter(args: &CrafterArgs) -> anyhow::Result<ExitCode> {
-    let actions = read_actions(&args.actions)?;
+pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let text = super::read_actions(&args.actions)?;
+    let actions = parse_actions(&text).with_context(|| format!("{}: a line is no action", args.actions.display()))?;
     let plain = match args.mode {
         ModeArg::Balrog => Options::BALROG,
         ModeArg::Raw => Options::RAW,
@@ -93,7 +77,7 @@ fn crafter(args: &CrafterArgs) -> anyhow::Result<ExitCode> {
     } else {
         String::new()
     };
-    super::output::print_text(&format!(
+    crate::cli::output::print_text(&format!(
         "{} steps, {} of 22 achievements{rest}: {}\n",
         played.steps,
         played.unlocked,
@@ -137,26 +121,6 @@ fn play(mut out: impl Write, seed: i128, options: Options, actions: &[u8]) -> st
         steps,
         unlocked: engine.player().unlocked(),
     })
-}
-
-fn write_line(out: &mut impl Write, value: &impl Serialize) -> std::io::Result<()> {
-    serde_json::to_writer(&mut *out, value)?;
-    out.write_all(b"\n")
-}
-
-fn is_broken_pipe(error: &std::io::Error) -> bool {
-    error.kind() == std::io::ErrorKind::BrokenPipe
-}
-
-fn read_actions(path: &Path) -> anyhow::Result<Vec<u8>> {
-    let mut text = String::new();
-    let read = if path.as_os_str() == "-" {
-        std::io::stdin().lock().read_to_string(&mut text)
-    } else {
-        File::open(path).and_then(|mut file| file.read_to_string(&mut text))
-    };
-    read.with_context(|| format!("{}: the actions could not be read", path.display()))?;
-    parse_actions(&text).with_context(|| format!("{}: a line is no action", path.display()))
 }
 
 /// One action number a line; empty lines are passed over.
