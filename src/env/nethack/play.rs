@@ -199,8 +199,8 @@ impl<R: Rules> Play<R> {
                 self.press(ESC);
             } else {
                 let asked = |question: &&[u8]| seen.message.windows(question.len()).any(|window| window == *question);
-                let kept = keep && (self.rules.everything_is_asked() || KEPT_QUESTIONS.iter().any(asked));
                 let kept = keep && (self.rules.questions_are_asked() || KEPT_QUESTIONS.iter().any(asked));
+                if seen.asks_a_question() && !kept {
                     self.press(ESC);
                 }
                 return;
