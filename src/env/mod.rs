@@ -5,7 +5,9 @@
 
 mod address;
 pub mod crafter;
+pub mod minihack;
 pub mod nethack;
+pub mod setup;
 pub mod worker;
 
 pub use address::Address;

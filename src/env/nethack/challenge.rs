@@ -217,7 +217,10 @@ mod tests {
     fn the_prompt_names_every_action() {
         let spec = spec(Engine::BalrogNle);
         for word in keys::WORDS {
-            assert!(spec.instruction_prompt.contains(&format!("\n{}: {}\n", word.name, word.meaning)));
+            assert!(
+                spec.instruction_prompt
+                    .contains(&format!("\n{}: {}\n", word.name, word.meaning))
+            );
         }
         assert!(!spec.instruction_prompt.contains("ACTIONS"));
         assert!(spec.actions.contains(&spec.fallback));

@@ -30,7 +30,8 @@ pub(in crate::env) struct GameOptions<'a> {
     pub(in crate::env) character: &'a str,
     /// Seed of the game, and of what is shown of it.
     pub(in crate::env) seed: u64,
-    /// A data file to play with in place of the engine's: its levels are MiniHack's.
+    /// A data file to play with in place of the engine's: its levels are MiniHack's, where no monsters appear by
+    /// themselves.
     pub(in crate::env) nhdat: Option<PathBuf>,
     /// Where the game's folder is made; the system's place for such things if not given.
     pub(in crate::env) scratch: Option<PathBuf>,
@@ -49,7 +50,9 @@ pub enum GameError {
     #[error(transparent)]
     Load(#[from] LoadError),
     /// The game ended or kept asking before its first turn.
-    #[error("the game did not begin (it {0}); the installation may be damaged: remove it and run `automem setup nethack` again")]
+    #[error(
+        "the game did not begin (it {0}); the installation may be damaged: remove it and run `automem setup nethack` again"
+    )]
     NotBegun(&'static str),
 }
 
@@ -76,7 +79,7 @@ impl Game {
                 hackdir: dir.path(),
                 options: &text,
                 seeds: (options.seed, options.seed),
-                spawn_monsters: true,
+                spawn_monsters: options.nhdat.is_none(),
             },
         )?;
         let mut game = Self { native, _dir: dir };

@@ -143,6 +143,11 @@ impl Observation {
         self.internal[3] != 0
     }
 
+    /// The hero stands on stairs down.
+    pub fn stands_on_stairs_down(&self) -> bool {
+        self.internal[4] != 0
+    }
+
     /// The message, up to its end.
     pub fn message(&self) -> &[u8] {
         let end = self.message.iter().position(|byte| *byte == 0).unwrap_or(256);

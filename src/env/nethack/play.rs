@@ -54,6 +54,14 @@ pub(in crate::env) trait Rules {
     /// Whether the player meets every question, menu and text (NetHackChallenge) or is spared them (MiniHack).
     fn everything_is_asked(&self) -> bool;
 
+    /// Whether the player meets every question that one key answers, even where menus and texts are spared.
+    fn questions_are_asked(&self) -> bool {
+        self.everything_is_asked()
+    }
+
+    /// Looks at the first screen.
+    fn begin(&mut self, _seen: &Observation) {}
+
     /// Judges a key.
     fn judge(&mut self, turn: &Turn<'_>) -> Judgement;
 }
@@ -89,8 +97,9 @@ pub(in crate::env) struct Play<R> {
 
 impl<R: Rules> Play<R> {
     /// Starts a game. `identity` is what the world adds to what decides the game's course: its task, its level.
-    pub(in crate::env) fn start(options: &GameOptions<'_>, rules: R, identity: &[&[u8]]) -> Result<Self, GameError> {
+    pub(in crate::env) fn start(options: &GameOptions<'_>, mut rules: R, identity: &[&[u8]]) -> Result<Self, GameError> {
         let game = Game::start(options)?;
+        rules.begin(game.seen());
         let mut play = Self {
             role: text::hero_name(game.seen()),
             stats: game.seen().blstats,
@@ -189,12 +198,8 @@ impl<R: Rules> Play<R> {
             } else if seen.asks_for_a_line() {
                 self.press(ESC);
             } else {
-                let asked = |question: &&[u8]| {
-                    seen.message
-                        .windows(question.len())
-                        .any(|window| window == *question)
-                };
-                let kept = keep && (self.rules.everything_is_asked() || KEPT_QUESTIONS.iter().any(asked));
+                let asked = |question: &&[u8]| seen.message.windows(question.len()).any(|window| window == *question);
+                let kept = keep && (self.rules.questions_are_asked() || KEPT_QUESTIONS.iter().any(asked));
                 if seen.asks_a_question() && !kept {
                     self.press(ESC);
                 }
@@ -224,13 +229,13 @@ impl<R: Rules> Play<R> {
         &self.stats
     }
 
-    /// The world's rules.
-    pub(in crate::env) fn rules(&self) -> &R {
-        &self.rules
-    }
-
     /// What is shown after a reset or an action. `progression` is the world's; `extra` goes into `info`.
-    pub(in crate::env) fn frame(&self, outcome: Option<&Outcome>, progression: f64, extra: Map<String, Value>) -> Frame {
+    pub(in crate::env) fn frame(
+        &self,
+        outcome: Option<&Outcome>,
+        progression: f64,
+        extra: Map<String, Value>,
+    ) -> Frame {
         let seen = self.game.seen();
         let mut info = self.info(outcome);
         info.extend(extra);
@@ -271,7 +276,10 @@ impl<R: Rules> Play<R> {
         if !self.role.is_empty() {
             info.insert("role".into(), json!(self.role));
         }
-        info.insert("end_reason".into(), json!(outcome.and_then(|outcome| outcome.reason.as_deref())));
+        info.insert(
+            "end_reason".into(),
+            json!(outcome.and_then(|outcome| outcome.reason.as_deref())),
+        );
         info.insert("env_steps".into(), json!(self.steps));
         match outcome {
             Some(_) => info.insert("keys".into(), json!(self.keys)),

@@ -347,7 +347,11 @@ fn load(path: &Path, hackdir: &Path) -> Result<Library, libloading::Error> {
         }
         let copy = hackdir.join("libnethack.so");
         let stale = Unix::open(Some(path), RTLD_NOW | RTLD_LOCAL | NO_LOAD).is_ok();
-        let path = if stale && std::fs::copy(path, &copy).is_ok() { &copy } else { path };
+        let path = if stale && std::fs::copy(path, &copy).is_ok() {
+            &copy
+        } else {
+            path
+        };
         Unix::open(Some(path), RTLD_NOW | RTLD_LOCAL).map(Into::into)
     }
 }

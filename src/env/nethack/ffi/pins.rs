@@ -161,7 +161,12 @@ mod tests {
         assert_eq!((precise.seconds, precise.micros), (told, 0));
         let parts = date::parts(date::SHOWN);
         assert_eq!(
-            (broken_down.year + 1900, broken_down.month + 1, broken_down.day, broken_down.hour),
+            (
+                broken_down.year + 1900,
+                broken_down.month + 1,
+                broken_down.day,
+                broken_down.hour
+            ),
             (parts.year, parts.month, parts.day, parts.hour)
         );
     }

@@ -68,7 +68,10 @@ mod tests {
     fn the_inventory_ends_at_the_first_empty_letter() {
         let mut seen = Observation::default();
         assert_eq!(short(&seen), "inventory:\n\n");
-        for (slot, (letter, text)) in [(b'a', "a dart"), (b'$', "3 gold pieces"), (0, "never")].iter().enumerate() {
+        for (slot, (letter, text)) in [(b'a', "a dart"), (b'$', "3 gold pieces"), (0, "never")]
+            .iter()
+            .enumerate()
+        {
             seen.inv_letters[slot] = *letter;
             seen.inv_strs[slot * SLOT_TEXT..][..text.len()].copy_from_slice(text.as_bytes());
         }
@@ -83,7 +86,9 @@ mod tests {
         seen.blstats[0] = 40;
         seen.blstats[1] = 11;
         let text = long(&seen, "Hello.");
-        assert!(text.starts_with("message:\nHello.\n\nlanguage observation:\n\n\ncursor:\nYourself a \n(x=40, y=12)\n\nmap:\n "));
+        assert!(text.starts_with(
+            "message:\nHello.\n\nlanguage observation:\n\n\ncursor:\nYourself a \n(x=40, y=12)\n\nmap:\n "
+        ));
         assert!(text.ends_with(" \n\n"));
         assert_eq!(text.lines().count(), 11 + 23 + 1);
     }
