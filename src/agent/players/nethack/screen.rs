@@ -82,6 +82,8 @@ pub(super) struct Screen<'a> {
     pub(super) asked: Option<Asked>,
     /// The description speaks of iron bars: `#` is one.
     bars: bool,
+    /// It speaks of spellbooks: `+` may be one.
+    books: bool,
 }
 
 impl<'a> Screen<'a> {
@@ -116,6 +118,7 @@ impl<'a> Screen<'a> {
             inventory,
             asked: None,
             bars,
+            books: words.contains("spellbook "),
         };
         screen.asked = screen.question(cursor);
         Some(screen)
@@ -185,7 +188,8 @@ impl<'a> Screen<'a> {
         let plain = |cell: Cell| matches!(self.at(cell), '|' | '-');
         let (west, east, north, south) = ((x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1));
         match c {
-            '+' if plain(west) || plain(east) || plain(north) || plain(south) => Ground::ClosedDoor,
+            // From a corridor a door is seen before its walls.
+            '+' if plain(west) || plain(east) || plain(north) || plain(south) || !self.books => Ground::ClosedDoor,
             '+' => Ground::Floor,
             '|' if self.at(west) == '-' && self.at(east) == '-' && !plain(north) && !plain(south) => Ground::OpenDoor,
             '-' if wall(north)
