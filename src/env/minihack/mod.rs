@@ -252,12 +252,7 @@ mod tests {
         for file in ["libnethack.so", "nethackdir/nhdat"] {
             std::fs::write(engine.join(file), "").unwrap();
         }
-        let refused = |task| {
-            MiniHack::open(Some(task), None, data.path())
-                .err()
-                .unwrap()
-                .to_string()
-        };
+        let refused = |task| MiniHack::open(Some(task), None, data.path()).err().unwrap().to_string();
         let error = refused("MiniHack-Boxoban-Medium-v0");
         assert!(
             error.contains("boxoban/medium/train") && error.contains("automem setup nethack --boxoban"),

@@ -97,7 +97,11 @@ pub(in crate::env) struct Play<R> {
 
 impl<R: Rules> Play<R> {
     /// Starts a game. `identity` is what the world adds to what decides the game's course: its task, its level.
-    pub(in crate::env) fn start(options: &GameOptions<'_>, mut rules: R, identity: &[&[u8]]) -> Result<Self, GameError> {
+    pub(in crate::env) fn start(
+        options: &GameOptions<'_>,
+        mut rules: R,
+        identity: &[&[u8]],
+    ) -> Result<Self, GameError> {
         let game = Game::start(options)?;
         rules.begin(game.seen());
         let mut play = Self {
@@ -199,8 +203,8 @@ impl<R: Rules> Play<R> {
                 self.press(ESC);
             } else {
                 let asked = |question: &&[u8]| seen.message.windows(question.len()).any(|window| window == *question);
-                let kept = keep && (self.rules.everything_is_asked() || KEPT_QUESTIONS.iter().any(asked));
                 let kept = keep && (self.rules.questions_are_asked() || KEPT_QUESTIONS.iter().any(asked));
+                if seen.asks_a_question() && !kept {
                     self.press(ESC);
                 }
                 return;
