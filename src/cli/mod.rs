@@ -3,6 +3,7 @@
 //! Owns arguments, what is printed and exit codes. Must not do the work: it calls the house.
 
 mod adapter;
+mod bar;
 mod bench;
 mod blame;
 mod completions;
@@ -30,6 +31,7 @@ mod run;
 mod scaffold;
 mod screenshot;
 mod search;
+mod setup;
 mod show;
 mod teller;
 mod train;
@@ -106,6 +108,8 @@ verbs! {
     Adapter => adapter,
     /// Show, check and explain the settings and keys
     Config => config,
+    /// Install games that are not part of this program: NetHack and MiniHack
+    Setup => setup,
     /// Run a world by itself
     Env => env,
     /// Measure the program on this machine
