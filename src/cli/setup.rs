@@ -32,10 +32,11 @@ struct NethackArgs {
     /// or `all`
     #[arg(long, value_name = "ENGINE", default_value = "balrog-nle", value_parser = ["balrog-nle", "nle", "all"])]
     engine: String,
-    /// Take the packages' files from this folder instead of fetching them; they are checked all the same
+    /// Take the packages' files from this folder instead of fetching them; they are checked all the same. docs/NETHACK.md
+    /// names them
     #[arg(long, value_name = "DIR")]
     offline: Option<PathBuf>,
-    /// The levels of the two Boxoban tasks: a copy of their repository, or `github` to fetch it (27 MB or more)
+    /// The levels of the two Boxoban tasks: a copy of their repository, or `github` to fetch it
     #[arg(long, value_name = "DIR|github")]
     boxoban: Option<String>,
     /// Print one JSON document
@@ -89,7 +90,11 @@ fn part_json(part: &Part) -> serde_json::Value {
 fn report(data: &Path, parts: &[Part]) -> String {
     let mut text = String::new();
     for part in parts {
-        let what = if part.already { "is there already, and right" } else { "is ready" };
+        let what = if part.already {
+            "is there already, and right"
+        } else {
+            "is ready"
+        };
         let bytes = bytes_text(part.bytes);
         text.push_str(&format!("{} {what}: {} ({bytes})\n", part.name, part.folder.display()));
     }
@@ -116,8 +121,14 @@ mod tests {
             already,
         };
         let text = report(dir.path(), &[part(false), part(true)]);
-        assert!(text.contains("nle-1.3.0 is ready: ") && text.contains("(4.8 MB)"), "{text}");
-        assert!(text.contains("already, and right") && text.contains("--boxoban github"), "{text}");
+        assert!(
+            text.contains("nle-1.3.0 is ready: ") && text.contains("(4.8 MB)"),
+            "{text}"
+        );
+        assert!(
+            text.contains("already, and right") && text.contains("--boxoban github"),
+            "{text}"
+        );
         std::fs::create_dir(dir.path().join("boxoban")).unwrap();
         assert!(!report(dir.path(), &[part(true)]).contains("Boxoban"));
     }

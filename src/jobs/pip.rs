@@ -162,9 +162,14 @@ fn command(python: &str, wanted: &Wanted<'_>, into: &Path, temporary: &Path, lis
         .args(["--disable-pip-version-check", "--no-input", "--progress-bar", "off"]);
     match wanted.form {
         Form::Wheel => command.args(["--only-binary", ":all:"]),
-        Form::WheelFor { python, .. } => {
-            command.args(["--only-binary", ":all:", "--implementation", "cp", "--python-version", python])
-        }
+        Form::WheelFor { python, .. } => command.args([
+            "--only-binary",
+            ":all:",
+            "--implementation",
+            "cp",
+            "--python-version",
+            python,
+        ]),
         Form::Source { .. } => command.args(["--no-binary", wanted.package]),
     };
     command
@@ -271,7 +276,10 @@ mod tests {
         let words = |wanted: &Wanted<'_>| {
             let place = Path::new("x");
             let command = command("python3", wanted, place, place, place);
-            let words: Vec<String> = command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
+            let words: Vec<String> = command
+                .get_args()
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect();
             words.join(" ")
         };
         assert!(words(&wanted).contains("--no-binary a-b --dest x --requirement x"));
@@ -280,7 +288,10 @@ mod tests {
             sha256: "00ff",
         };
         let line = words(&wanted);
-        assert!(line.contains("--only-binary :all:") && line.contains("--python-version 311"), "{line}");
+        assert!(
+            line.contains("--only-binary :all:") && line.contains("--python-version 311"),
+            "{line}"
+        );
         wanted.form = Form::Wheel;
         assert_eq!(requirement(&wanted), "a-b==1.2\n");
     }

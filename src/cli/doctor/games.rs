@@ -46,6 +46,9 @@ mod tests {
         assert_eq!(state(How::Fine), State::Ok);
         assert_eq!(state(How::Absent), State::Note);
         let broken = finding(seen(How::Broken, Some("automem setup nethack")));
-        assert_eq!((broken.state, broken.fix.as_deref()), (State::Broken, Some("automem setup nethack")));
+        assert_eq!(
+            (broken.state, broken.fix.as_deref()),
+            (State::Broken, Some("automem setup nethack"))
+        );
     }
 }

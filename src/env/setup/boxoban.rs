@@ -13,8 +13,7 @@ pub const FOLDER: &str = "boxoban";
 /// The sets that are played, each a folder of text files.
 pub(super) const SETS: [&str; 2] = ["medium/train", "hard"];
 /// The archive of the repository.
-pub(super) const ADDRESS: &str =
-    "https://github.com/google-deepmind/boxoban-levels/archive/refs/heads/master.zip";
+pub(super) const ADDRESS: &str = "https://github.com/google-deepmind/boxoban-levels/archive/refs/heads/master.zip";
 
 /// Rows and columns of a level.
 const SIDE: usize = 10;
@@ -131,7 +130,10 @@ fn read(path: &Path) -> Result<Vec<u8>, SetupError> {
 /// How many levels a file holds: blocks of a line `; N` and ten lines of ten characters. What is wrong comes with its
 /// line.
 fn levels_in(text: &str) -> Result<u64, (usize, String)> {
-    let mut lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim_end_matches('\r')));
+    let mut lines = text
+        .lines()
+        .enumerate()
+        .map(|(at, line)| (at + 1, line.trim_end_matches('\r')));
     let mut levels = 0;
     while let Some((at, line)) = lines.next() {
         if line.trim().is_empty() {
@@ -143,7 +145,9 @@ fn levels_in(text: &str) -> Result<u64, (usize, String)> {
         }
         let mut count = [0; 3];
         for row in 0..SIDE {
-            let (at, line) = lines.next().ok_or((at, format!("the level ends after {row} rows of {SIDE}")))?;
+            let (at, line) = lines
+                .next()
+                .ok_or((at, format!("the level ends after {row} rows of {SIDE}")))?;
             if line.len() != SIDE || !line.bytes().all(|byte| b"# .$@".contains(&byte)) {
                 return Err((at, format!("{SIDE} characters of `# .$@` are expected, not {line:?}")));
             }
@@ -153,7 +157,8 @@ fn levels_in(text: &str) -> Result<u64, (usize, String)> {
         }
         let [players, boxes, goals] = count;
         if players != 1 || boxes == 0 || boxes != goals {
-            let problem = format!("one player and as many boxes as goals are expected, not {players}, {boxes}, {goals}");
+            let problem =
+                format!("one player and as many boxes as goals are expected, not {players}, {boxes}, {goals}");
             return Err((at, problem));
         }
         levels += 1;
@@ -196,10 +201,19 @@ mod tests {
     #[test]
     fn the_repositorys_members_have_their_places() {
         let to = |member: &str| place(member).map(|(to, _)| to);
-        assert_eq!(to("boxoban-levels-master/hard/004.txt").as_deref(), Some("hard/004.txt"));
+        assert_eq!(
+            to("boxoban-levels-master/hard/004.txt").as_deref(),
+            Some("hard/004.txt")
+        );
         assert_eq!(to("x/medium/train/000.txt").as_deref(), Some("medium/train/000.txt"));
         assert_eq!(to("x/LICENSE").as_deref(), Some("LICENSE"));
-        for stays in ["x/unfiltered/train/000.txt", "x/medium/valid/000.txt", "x/README.md", "hard", "x/hardy/0.txt"] {
+        for stays in [
+            "x/unfiltered/train/000.txt",
+            "x/medium/valid/000.txt",
+            "x/README.md",
+            "hard",
+            "x/hardy/0.txt",
+        ] {
             assert_eq!(to(stays), None, "{stays}");
         }
     }

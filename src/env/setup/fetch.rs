@@ -100,7 +100,9 @@ async fn receive(from: &str, news: &mut (dyn FnMut(Vec<u8>, u64) + Send)) -> Res
             };
             done += bytes.len() as u64;
             if done.max(total) > MOST_BYTES {
-                return Err(format!("it has more than {MOST_BYTES} bytes, which the levels have not"));
+                return Err(format!(
+                    "it has more than {MOST_BYTES} bytes, which the levels have not"
+                ));
             }
             news(bytes.to_vec(), total);
         }

@@ -86,7 +86,10 @@ fn fault(data: &Path, engine: Engine, library: &Path, nethackdir: &Path) -> Opti
             return Some((format!("{shown} is missing: MiniHack's levels cannot be made"), again));
         }
         if !may_run(&path) {
-            return Some((format!("{shown} may not be run: MiniHack's levels cannot be made"), again));
+            return Some((
+                format!("{shown} may not be run: MiniHack's levels cannot be made"),
+                again,
+            ));
         }
         if no_programs(&path) {
             let fix = "set AUTOMEM_NETHACK to a folder on a disk that programs may be run from, and run `automem setup nethack`";
@@ -100,7 +103,10 @@ fn minihack_seen(data: &Path, engine: Engine) -> Seen {
     let folder = data.join(engine.minihack_folder());
     let name = engine.minihack_folder().replace('-', " ");
     if !folder.is_dir() {
-        let said = format!("not installed for {}: its MiniHack tasks cannot be played", engine.name());
+        let said = format!(
+            "not installed for {}: its MiniHack tasks cannot be played",
+            engine.name()
+        );
         return part(name, How::Absent, said, Some(command(engine)));
     }
     let missing = ["lib/dungeon", "lib/quest.dat", "dat/corridor3.des"]
@@ -176,7 +182,11 @@ mod tests {
         let data = dir.path();
         let tools = data.join("balrog-nle-0.9.0/nethackdir");
         std::fs::create_dir_all(&tools).unwrap();
-        std::fs::copy(std::env::current_exe().unwrap(), data.join("balrog-nle-0.9.0/libnethack.so")).unwrap();
+        std::fs::copy(
+            std::env::current_exe().unwrap(),
+            data.join("balrog-nle-0.9.0/libnethack.so"),
+        )
+        .unwrap();
         std::fs::write(tools.join("nhdat"), "data").unwrap();
         for program in ["lev_comp", "dlb"] {
             std::fs::write(tools.join(program), "program").unwrap();
@@ -215,7 +225,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let data = dir.path().join("none");
         let all = look(&data);
-        assert!(all.len() == 2 && all.iter().all(|seen| seen.how == How::Absent), "{all:?}");
+        assert!(
+            all.len() == 2 && all.iter().all(|seen| seen.how == How::Absent),
+            "{all:?}"
+        );
         assert_eq!(all[1].fix.as_deref(), Some("automem setup nethack --engine nle"));
         assert!(!data.exists());
     }
@@ -232,7 +245,10 @@ mod tests {
         let told = |name: &str, words: &str| {
             let seen = found(data, name);
             let fix = seen.fix.clone().unwrap_or_default();
-            assert!(seen.said.contains(words) && fix.contains("automem setup nethack"), "{words}: {seen:?}");
+            assert!(
+                seen.said.contains(words) && fix.contains("automem setup nethack"),
+                "{words}: {seen:?}"
+            );
             seen.how
         };
         std::fs::remove_dir_all(data.join("boxoban/hard")).unwrap();

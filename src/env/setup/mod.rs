@@ -319,7 +319,8 @@ fn programs_run(package: &Package, folder: &Path) -> bool {
 #[cfg(unix)]
 pub fn may_run(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
-    path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
+    path.metadata()
+        .is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
 }
 
 /// Whether a file has the right to be run: here every file that is there.

@@ -65,9 +65,7 @@ impl Setup<'_> {
                     python: archive.python,
                     sha256: archive.sha256,
                 },
-                None => Form::Source {
-                    sha256: archive.sha256,
-                },
+                None => Form::Source { sha256: archive.sha256 },
             },
         };
         let mut tell = |done| {

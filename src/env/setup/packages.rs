@@ -74,7 +74,11 @@ impl Package {
     pub fn place(&self, member: &str) -> Option<(String, bool)> {
         self.take.iter().find_map(|take| {
             let rest = member.strip_prefix(take.from)?;
-            let fits = if take.from.ends_with('/') { !rest.is_empty() } else { rest.is_empty() };
+            let fits = if take.from.ends_with('/') {
+                !rest.is_empty()
+            } else {
+                rest.is_empty()
+            };
             fits.then(|| (format!("{}{rest}", take.to), take.run))
         })
     }
@@ -227,7 +231,12 @@ mod tests {
         let place = |member: &str| BALROG_NLE.place(member);
         assert_eq!(place("nle/nethackdir/dlb"), Some(("nethackdir/dlb".to_owned(), true)));
         assert_eq!(place("nle/libnethack.so"), Some(("libnethack.so".to_owned(), false)));
-        for stays in ["nle/env/base.py", "nle/libnethack.so.bak", "nle/nethackdir/", "xnle/libnethack.so"] {
+        for stays in [
+            "nle/env/base.py",
+            "nle/libnethack.so.bak",
+            "nle/nethackdir/",
+            "xnle/libnethack.so",
+        ] {
             assert_eq!(place(stays), None, "{stays}");
         }
         assert_eq!(

@@ -11,9 +11,21 @@ use super::*;
 use crate::jobs::checksum::hex;
 
 const TAKE: &[Take] = &[
-    Take { from: "nle/libnethack.so", to: "libnethack.so", run: false },
-    Take { from: "nle/nethackdir/dlb", to: "nethackdir/dlb", run: true },
-    Take { from: "nle/nethackdir/", to: "nethackdir/", run: false },
+    Take {
+        from: "nle/libnethack.so",
+        to: "libnethack.so",
+        run: false,
+    },
+    Take {
+        from: "nle/nethackdir/dlb",
+        to: "nethackdir/dlb",
+        run: true,
+    },
+    Take {
+        from: "nle/nethackdir/",
+        to: "nethackdir/",
+        run: false,
+    },
 ];
 
 /// What is in the archives of most tests.
@@ -122,7 +134,10 @@ impl Room {
         let error = self.set_up().unwrap_err().to_string();
         assert!(error.contains(words), "{words:?} is not in: {error}");
         assert_eq!(self.listing(), [LOCK], "something is left");
-        assert!(self.archive().parent().unwrap().is_dir(), "the given folder is left alone");
+        assert!(
+            self.archive().parent().unwrap().is_dir(),
+            "the given folder is left alone"
+        );
     }
 
     /// Names in the data directory.
@@ -144,18 +159,33 @@ fn what_is_needed_is_unpacked_and_what_is_complete_is_left_alone() {
         .set_up_with(None, &Cancel::new(), &mut |progress| stages.push(progress.stage))
         .unwrap();
     assert_eq!((parts[0].already, parts[0].bytes), (false, 20));
-    assert!(stages.contains(&Stage::Checking) && stages.contains(&Stage::Unpacking), "{stages:?}");
+    assert!(
+        stages.contains(&Stage::Checking) && stages.contains(&Stage::Unpacking),
+        "{stages:?}"
+    );
     assert_eq!(room.listing(), [LOCK, "made-up-1"]);
     let made = room.data().join("made-up-1");
-    assert_eq!(std::fs::read_to_string(made.join("libnethack.so")).unwrap(), "the library");
+    assert_eq!(
+        std::fs::read_to_string(made.join("libnethack.so")).unwrap(),
+        "the library"
+    );
     assert!(may_run(&made.join("nethackdir/dlb")) && !made.join("env").exists());
     #[cfg(unix)]
     assert!(!may_run(&made.join("libnethack.so")));
     let sums = std::fs::read_to_string(made.join("SHA256SUMS")).unwrap();
-    assert!(sums.contains(&format!("{}  nethackdir/dlb\n", hex(&Sha256::digest("a program")))), "{sums}");
+    assert!(
+        sums.contains(&format!("{}  nethackdir/dlb\n", hex(&Sha256::digest("a program")))),
+        "{sums}"
+    );
     // The file is not needed any more.
     std::fs::remove_file(room.archive()).unwrap();
-    assert_eq!(room.set_up().unwrap()[0], Part { already: true, ..parts[0].clone() });
+    assert_eq!(
+        room.set_up().unwrap()[0],
+        Part {
+            already: true,
+            ..parts[0].clone()
+        }
+    );
 }
 
 #[test]
@@ -176,7 +206,11 @@ fn a_half_made_folder_is_made_anew() {
     let whole = |what: &str| {
         let parts = room.set_up().unwrap();
         assert!(!parts[0].already, "{what}");
-        assert_eq!(std::fs::read_to_string(made.join("libnethack.so")).unwrap(), "the library", "{what}");
+        assert_eq!(
+            std::fs::read_to_string(made.join("libnethack.so")).unwrap(),
+            "the library",
+            "{what}"
+        );
         assert_eq!(room.listing(), [LOCK, "made-up-1"], "{what}");
     };
     whole("never sealed");
@@ -235,7 +269,12 @@ fn files_that_are_wrong_missing_or_cut_are_refused() {
 
 #[test]
 fn nothing_comes_out_of_its_folder() {
-    for name in ["nle/nethackdir/../../../out", "nle/nethackdir//etc/out", "nle/nethackdir/..\\out", "nle/nethackdir/a\nb"] {
+    for name in [
+        "nle/nethackdir/../../../out",
+        "nle/nethackdir//etc/out",
+        "nle/nethackdir/..\\out",
+        "nle/nethackdir/a\nb",
+    ] {
         let members = [GOOD[0], GOOD[1], (name, "x")];
         let room = Room::new(".tar.gz", &tarred(&members, b'0'));
         room.fails("leads out of its folder");
@@ -248,7 +287,8 @@ fn nothing_comes_out_of_its_folder() {
     Room::new(".tar.gz", &tarred(GOOD, b'2')).fails("no plain file");
     Room::new(".tar.gz", &tarred(&[GOOD[0], GOOD[1], GOOD[1]], b'0')).fails("twice");
     let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
-    zip.add_symlink("nle/libnethack.so", "/etc/passwd", SimpleFileOptions::default()).unwrap();
+    zip.add_symlink("nle/libnethack.so", "/etc/passwd", SimpleFileOptions::default())
+        .unwrap();
     Room::new(".whl", &zip.finish().unwrap().into_inner()).fails("is a link");
 }
 
@@ -256,12 +296,16 @@ fn nothing_comes_out_of_its_folder() {
 fn a_bomb_does_not_fill_the_disk() {
     let dir = tempfile::tempdir().unwrap();
     let place = |name: &str| Some((name.to_owned(), false));
-    let limits = Limits { bytes: 100_000, members: 3 };
+    let limits = Limits {
+        bytes: 100_000,
+        members: 3,
+    };
     let open = |name: &str, bytes: &[u8]| {
         let archive = dir.path().join(name);
         std::fs::write(&archive, bytes).unwrap();
         let into = tempfile::tempdir().unwrap();
-        unpack::unpack(&archive, into.path(), &place, limits, &Cancel::new(), &mut |_| {}).map_err(|error| error.to_string())
+        unpack::unpack(&archive, into.path(), &place, limits, &Cancel::new(), &mut |_| {})
+            .map_err(|error| error.to_string())
     };
     let zeros = "0".repeat(60_000);
     let members = [("a", zeros.as_str()), ("b", zeros.as_str())];
@@ -271,8 +315,16 @@ fn a_bomb_does_not_fill_the_disk() {
         assert!(error.contains("more than 100000 bytes"), "{error}");
     }
     let many = [("a", ""), ("b", ""), ("c", ""), ("d", "")];
-    assert!(open("y.whl", &zipped(&many)).unwrap_err().contains("more than 3 members"));
-    assert!(open("y.tar.gz", &tarred(&many, b'0')).unwrap_err().contains("more than 3 members"));
+    assert!(
+        open("y.whl", &zipped(&many))
+            .unwrap_err()
+            .contains("more than 3 members")
+    );
+    assert!(
+        open("y.tar.gz", &tarred(&many, b'0'))
+            .unwrap_err()
+            .contains("more than 3 members")
+    );
     assert_eq!(open("z.whl", &zipped(&many[..3])).unwrap(), ["a", "b", "c"]);
 }
 
@@ -312,7 +364,10 @@ fn a_data_directory_that_cannot_be_made_is_named() {
     let room = Room::new(".whl", &zipped(GOOD));
     std::fs::write(room.data(), "a file").unwrap();
     let error = room.set_up().unwrap_err().to_string();
-    assert!(error.contains("making the folder") && error.contains("AUTOMEM_NETHACK"), "{error}");
+    assert!(
+        error.contains("making the folder") && error.contains("AUTOMEM_NETHACK"),
+        "{error}"
+    );
     std::fs::remove_file(room.data()).unwrap();
     // The administrator may write everywhere.
     #[cfg(unix)]
@@ -328,8 +383,13 @@ fn a_data_directory_that_cannot_be_made_is_named() {
 
 #[test]
 fn a_system_without_a_file_is_told_before_anything_is_made() {
-    let error = obtain::archive_of(&packages::NLE, ("macos", "aarch64")).unwrap_err().to_string();
-    assert!(error.contains("nle 1.3.0") && error.contains("linux aarch64"), "{error}");
+    let error = obtain::archive_of(&packages::NLE, ("macos", "aarch64"))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("nle 1.3.0") && error.contains("linux aarch64"),
+        "{error}"
+    );
 }
 
 #[test]

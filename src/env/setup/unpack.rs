@@ -158,7 +158,9 @@ fn is_plain(path: &str) -> bool {
     !path.is_empty()
         && !path.contains(['\\', ':'])
         && !path.chars().any(char::is_control)
-        && path.split('/').all(|part| !part.is_empty() && part != "." && part != "..")
+        && path
+            .split('/')
+            .all(|part| !part.is_empty() && part != "." && part != "..")
         && PathBuf::from(path).components().all(plain)
 }
 
@@ -182,7 +184,19 @@ mod tests {
         for plain in ["a", "dat/quest.des", "a b/..c"] {
             assert!(is_plain(plain), "{plain}");
         }
-        for bad in ["", "/etc/x", "../x", "a/../../x", "a//b", "./a", "a/", "C:x", "a\\..\\b", "a\nb", "a\0"] {
+        for bad in [
+            "",
+            "/etc/x",
+            "../x",
+            "a/../../x",
+            "a//b",
+            "./a",
+            "a/",
+            "C:x",
+            "a\\..\\b",
+            "a\nb",
+            "a\0",
+        ] {
             assert!(!is_plain(bad), "{bad:?}");
         }
     }
