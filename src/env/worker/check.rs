@@ -14,6 +14,9 @@ use crate::types::{Action, WorldSpec};
 
 /// Actions that are tried one by one.
 const MOST_ACTIONS: usize = 300;
+/// Steps and time in which an episode of random actions may end, so that its end can be checked.
+const MOST_STEPS: usize = 20_000;
+const LONGEST: Duration = Duration::from_secs(10);
 /// Steps before and after an action that is none.
 const AROUND: usize = 5;
 /// Time in which nothing may come unasked.
@@ -201,10 +204,16 @@ impl Bench<'_> {
 
     /// The frames of the fixed episode, in a new worker, which is handed back; they end where it ends.
     fn episode(&mut self, steps: usize) -> Result<(Vec<Shown>, Worker), String> {
+        self.episode_within(steps, Duration::MAX)
+    }
+
+    /// The same, cut off where it takes too long.
+    fn episode_within(&mut self, steps: usize, limit: Duration) -> Result<(Vec<Shown>, Worker), String> {
+        let began = Instant::now();
         let mut worker = self.worker()?;
         let mut frames = vec![worker.reset(self.options.seed)?];
         for action in self.actions(steps) {
-            if frames.last().is_some_and(over) {
+            if frames.last().is_some_and(over) || began.elapsed() > limit {
                 break;
             }
             frames.push(worker.step(&action)?);
@@ -401,10 +410,12 @@ fn is_deterministic(bench: &mut Bench<'_>) -> Found {
 }
 
 fn ends(bench: &mut Bench<'_>) -> Found {
-    let steps = bench.options.steps;
-    let (frames, mut worker) = bench.episode(steps)?;
+    let (frames, mut worker) = bench.episode_within(MOST_STEPS, LONGEST)?;
     if !frames.last().is_some_and(over) {
-        return Ok(Err(format!("the episode did not end within {steps} steps")));
+        return Ok(Err(format!(
+            "the episode did not end within {} steps",
+            frames.len() - 1
+        )));
     }
     let fallback = bench.spec.fallback.clone();
     worker.refused(fallback.as_str(), FailureKind::NotReset)?;

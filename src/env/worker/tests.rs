@@ -117,13 +117,7 @@ fn a_world_that_is_not_there_says_why() {
 
 #[test]
 fn crafter_keeps_to_the_contract() {
-    let report = check::check_over(
-        &mut || Ok(served(Crafter::new())),
-        CheckOptions {
-            steps: 600,
-            ..CheckOptions::default()
-        },
-    );
+    let report = check::check_over(&mut || Ok(served(Crafter::new())), CheckOptions::default());
     let not: Vec<_> = report
         .checks
         .iter()
