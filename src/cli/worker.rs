@@ -1,6 +1,6 @@
 //! `automem worker`: a world of this program as a worker, on stdin and stdout.
 
-use std::io;
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -27,6 +27,12 @@ pub(super) struct Args {
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let output = replies()?;
     let input = io::stdin().lock();
+    if input.is_terminal() {
+        eprintln!(
+            "This is for another program, which writes requests here, one a line: {{\"do\":\"hello\",\"protocol\":1}} \
+             is the first. Ctrl-D ends it."
+        );
+    }
     let (served, code) = match open(&args) {
         Ok(mut world) => (worker::serve(&mut *world, input, output), ExitCode::SUCCESS),
         Err(why) => (worker::refuse(&why, input, output), ExitCode::FAILURE),
