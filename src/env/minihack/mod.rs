@@ -73,6 +73,15 @@ impl MiniHack {
             archive: None,
         };
         // What is missing is told now, not at the first reset.
+        let minihack = world.minihack();
+        if !minihack.is_dir() {
+            return Err(failed(&format!(
+                "MiniHack's files for {engine} are not installed: there is no folder {}; run `automem setup nethack \
+                 --engine {engine}`",
+                minihack.display(),
+                engine = engine.name()
+            )));
+        }
         world.level(0)?;
         Ok(world)
     }
@@ -202,7 +211,7 @@ impl World for MiniHack {
             return Err(WorldError::NotReset { world: NAME.to_owned() });
         };
         let outcome = play.act(action.as_str(), key);
-        let success = play.rules().reached();
+        let success = outcome.end == Some(End::Success);
         let frame = play.frame(
             Some(&outcome),
             if success { 1.0 } else { 0.0 },
@@ -253,15 +262,22 @@ mod tests {
             std::fs::write(engine.join(file), "").unwrap();
         }
         let refused = |task| MiniHack::open(Some(task), None, data.path()).err().unwrap().to_string();
+        let error = refused("MiniHack-MazeWalk-9x9-v0");
+        assert!(
+            error.contains("no folder") && error.contains("automem setup nethack --engine balrog-nle"),
+            "{error}"
+        );
+        std::fs::create_dir(data.path().join("minihack-0.1.6")).unwrap();
         let error = refused("MiniHack-Boxoban-Medium-v0");
         assert!(
-            error.contains("boxoban/medium/train") && error.contains("automem setup nethack --boxoban"),
+            error.contains("boxoban/medium/train") && error.contains("automem setup nethack --boxoban github"),
             "{error}"
         );
         let error = refused("MiniHack-Quest-Easy-v0");
         assert!(
-            error.contains("minihack-0.1.6") && error.contains("automem setup nethack"),
+            error.contains("minihack-0.1.6/dat/quest_easy.des of MiniHack cannot be read"),
             "{error}"
         );
+        assert!(MiniHack::open(None, None, data.path()).is_ok());
     }
 }

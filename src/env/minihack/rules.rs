@@ -17,7 +17,6 @@ const BOXOBAN_BOULDER: f64 = 0.1;
 pub struct Goal {
     answers_questions: bool,
     boulders: Option<Boulders>,
-    success: bool,
 }
 
 /// Boulders to be put on fountains.
@@ -35,13 +34,7 @@ impl Goal {
         Self {
             answers_questions: task.answers_questions,
             boulders: matches!(task.source, Source::Boxoban(_)).then(Boulders::default),
-            success: false,
         }
-    }
-
-    /// Whether the goal was reached, be it in the step that MiniHack ends for its number instead.
-    pub fn reached(&self) -> bool {
-        self.success
     }
 }
 
@@ -62,13 +55,12 @@ impl Rules for Goal {
 
     fn judge(&mut self, turn: &Turn<'_>) -> Judgement {
         let gained = self.boulders.as_mut().map(|boulders| boulders.look(turn.now));
-        self.success = !turn.done
-            && match &self.boulders {
-                Some(boulders) => boulders.fountains == cells(turn.now, b'`'),
-                None => turn.now.stands_on_stairs_down(),
-            };
-        // The game's own end comes first, the number of steps next.
-        let end = match (turn.done, turn.steps >= STEP_LIMIT, self.success) {
+        let reached = match &self.boulders {
+            Some(boulders) => boulders.fountains == cells(turn.now, b'`'),
+            None => turn.now.stands_on_stairs_down(),
+        };
+        // The game's own end comes first, the number of steps next: a goal that the last step reaches does not count.
+        let end = match (turn.done, turn.steps >= STEP_LIMIT, reached) {
             (true, ..) => Some(End::Death),
             (_, true, _) => Some(End::Aborted),
             (.., true) => Some(End::Success),
@@ -134,16 +126,14 @@ mod tests {
         assert_eq!(goal.judge(&turn(&before, &now, 1)), judged(-0.01, None));
         now.blstats[stat::TURN] = 2;
         assert_eq!(goal.judge(&turn(&before, &now, 2)), judged(0.0, None));
-        assert!(!goal.reached());
         now.internal[4] = 1;
         assert_eq!(goal.judge(&turn(&before, &now, 3)), judged(1.0, Some(End::Success)));
-        assert!(goal.reached());
         now.blstats[stat::TURN] = 0;
         assert_eq!(goal.judge(&turn(&before, &now, 3)), judged(0.99, Some(End::Success)));
     }
 
     #[test]
-    fn the_last_step_is_cut_off_even_on_the_stairs_which_still_count() {
+    fn the_last_step_is_cut_off_even_on_the_stairs() {
         let before = Observation::default();
         let mut now = Observation::default();
         now.blstats[stat::TURN] = 2;
@@ -153,7 +143,6 @@ mod tests {
             goal.judge(&turn(&before, &now, STEP_LIMIT)),
             judged(0.0, Some(End::Aborted))
         );
-        assert!(goal.reached());
     }
 
     #[test]
@@ -164,7 +153,6 @@ mod tests {
         last.done = true;
         let mut goal = goal("MiniHack-Quest-Easy-v0", &before);
         assert_eq!(goal.judge(&last), judged(0.0, Some(End::Death)));
-        assert!(!goal.reached());
     }
 
     #[test]
@@ -191,7 +179,6 @@ mod tests {
             seen.chars[cell] = b'`';
         }
         assert_eq!(goal.judge(&turn(&before, &seen, 5)), judged(1.0, Some(End::Success)));
-        assert!(goal.reached());
         assert_eq!(
             goal.judge(&turn(&before, &seen, STEP_LIMIT)),
             judged(0.0, Some(End::Aborted))

@@ -233,11 +233,6 @@ impl<R: Rules> Play<R> {
         &self.stats
     }
 
-    /// The world's rules.
-    pub(in crate::env) fn rules(&self) -> &R {
-        &self.rules
-    }
-
     /// What is shown after a reset or an action. `progression` is the world's; `extra` goes into `info`.
     pub(in crate::env) fn frame(
         &self,

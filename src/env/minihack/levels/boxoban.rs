@@ -24,8 +24,8 @@ pub struct Puzzle {
 pub enum BoxobanError {
     /// The set is not there, or it is empty.
     #[error(
-        "the Boxoban levels are missing: {folder} {problem}; `automem setup nethack --boxoban FOLDER` installs them \
-         from a copy of the repository boxoban-levels"
+        "the Boxoban levels are missing: {folder} {problem}; `automem setup nethack --boxoban github` fetches them, \
+         `--boxoban DIR` takes them from a copy of their repository"
     )]
     Missing {
         /// The set's folder.
@@ -35,7 +35,7 @@ pub enum BoxobanError {
     },
     /// A file of levels is none.
     #[error(
-        "{file} is no file of Boxoban levels: {problem}; install it again with `automem setup nethack --boxoban FOLDER`"
+        "{file} is no file of Boxoban levels: {problem}; install the levels again with `automem setup nethack --boxoban github` (or DIR)"
     )]
     Damaged {
         /// The file.
