@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::env;
 use crate::llm::{self, ChatModel, LlmError, ModelOptions};
 use crate::types::ModelRef;
 
@@ -14,7 +15,7 @@ use super::players;
 /// When there is no such model or it cannot be used.
 pub fn open_model(spec: &str, world: &str, options: &ModelOptions) -> Result<Arc<dyn ChatModel>, LlmError> {
     if spec == "scripted" {
-        return players::open(world);
+        return players::open(&env::name_of(world));
     }
     llm::open(spec, options)
 }
@@ -58,7 +59,7 @@ pub fn open_specialist(
     options: &ModelOptions,
 ) -> Result<Arc<dyn ChatModel>, LlmError> {
     if spec == "scripted" {
-        return players::open(world);
+        return players::open(&env::name_of(world));
     }
     llm::open_specialist(base, spec, options)
 }

@@ -47,7 +47,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
 /// Opens a world in this process.
 fn open(args: &Args) -> Result<Box<dyn World>, WorldError> {
     let (task, engine) = (args.task.as_deref(), args.engine.as_deref());
-    let data = || args.data.clone().unwrap_or_else(env::nethack::install::data_dir);
+    let data = || match &args.data {
+        Some(data) => Ok(data.clone()),
+        None => env::nethack::install::data_dir(),
+    };
     match args.world.as_str() {
         "nethack" => {
             if let Some(task) = task.filter(|task| *task != "NetHackChallenge-v0") {
@@ -58,9 +61,9 @@ fn open(args: &Args) -> Result<Box<dyn World>, WorldError> {
                     known: "NetHackChallenge-v0".to_owned(),
                 });
             }
-            Ok(Box::new(env::nethack::NetHack::open(engine, &data())?))
+            Ok(Box::new(env::nethack::NetHack::open(engine, &data()?)?))
         }
-        "minihack" => Ok(Box::new(env::minihack::MiniHack::open(task, engine, &data())?)),
+        "minihack" => Ok(Box::new(env::minihack::MiniHack::open(task, engine, &data()?)?)),
         name => {
             let address = env::Address::Built {
                 name: name.to_owned(),

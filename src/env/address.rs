@@ -101,7 +101,7 @@ impl FromStr for Address {
             None => (rest, None),
         };
         let plain = |part: &str| {
-            !part.is_empty()
+            part.starts_with(|c: char| c.is_ascii_alphanumeric())
                 && part
                     .chars()
                     .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':'))

@@ -5,6 +5,9 @@
 
 mod address;
 pub mod crafter;
+pub mod minihack;
+pub mod nethack;
+pub mod setup;
 pub mod worker;
 
 pub use address::Address;
@@ -94,6 +97,35 @@ pub fn things(world: &str) -> &'static [&'static str] {
         "crafter" => crafter::tiles::THINGS,
         _ => &[],
     }
+}
+
+/// Addresses of all there is to play: a world, or each task of one that has several.
+pub fn choices() -> Vec<String> {
+    let mut choices = Vec::new();
+    for world in WORLDS {
+        match *world {
+            "minihack" => choices.extend(minihack::MiniHack::tasks().map(|task| format!("{world}/{task}"))),
+            _ => choices.push((*world).to_owned()),
+        }
+    }
+    choices
+}
+
+/// Whether an [`Address`] leads to a world of this name; of a worker it is known only once it is opened.
+pub fn leads_to(address: &str, name: &str) -> bool {
+    match address.parse::<Address>() {
+        Ok(address) => address.name().is_none_or(|known| known == name),
+        Err(_) => false,
+    }
+}
+
+/// The name of the world that an [`Address`] leads to, as far as it is known without opening it.
+pub fn name_of(address: &str) -> String {
+    let parsed = address.parse::<Address>().ok();
+    parsed
+        .as_ref()
+        .and_then(Address::name)
+        .map_or_else(|| address.to_owned(), str::to_owned)
 }
 
 /// Opens a world by its [`Address`].

@@ -1,9 +1,12 @@
 //! Background work as such: how it is cancelled and how it tells of its progress.
 //!
-//! Owns the cancel flag, running other programs, where this one lies, and what memory there is for the work. Must not know what the work is
-//! about.
+//! Owns the cancel flag, running other programs (pip among them), where this one lies, HTTP as such, checksums, and what
+//! memory there is for the work. Must not know what the work is about.
 
+pub mod checksum;
+pub mod http;
 pub mod memory;
+pub mod pip;
 pub mod process;
 pub mod program;
 

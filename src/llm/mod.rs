@@ -9,7 +9,6 @@ pub mod catalog;
 mod chat;
 pub mod decoding;
 pub mod gguf;
-mod http;
 #[cfg(feature = "llama")]
 pub mod llama;
 pub mod openai;
@@ -32,6 +31,7 @@ pub use secret::Secret;
 pub use tools::{ToolAnswer, ToolCall, ToolMessage, ToolModel, ToolRequest, ToolResult, ToolSpec, Usage};
 
 use crate::config::{Settings, Workspace};
+use crate::jobs::http;
 
 /// How a model is opened. What is `None` is settled by the model and the machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use super::widgets::document::Document;
 use super::widgets::list::Scroll;
 use super::widgets::tree::{self, Node};
 use crate::analysis::Heat;
-use crate::types::{EpisodeNo, StepNo};
+use crate::types::{EpisodeNo, StepNo, View};
 
 /// What the game pane shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -25,21 +25,23 @@ pub(crate) enum GameView {
 }
 
 impl GameView {
-    /// The next in the circle.
-    pub(crate) fn next(self) -> Self {
-        match self {
-            Self::Agent => Self::Map,
-            Self::Map => Self::Text,
-            Self::Text => Self::Agent,
+    /// The next in the circle; only a map of tiles is more than what the agent sees.
+    pub(crate) fn next(self, shown: &View) -> Self {
+        match (self, shown) {
+            (Self::Agent, View::Tiles(_)) => Self::Map,
+            (Self::Agent | Self::Map, _) => Self::Text,
+            (Self::Text, _) => Self::Agent,
         }
     }
 
     /// In words.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Agent => "agent's view",
-            Self::Map => "whole map",
-            Self::Text => "text the model saw",
+    pub(crate) fn word(self, shown: &View) -> &'static str {
+        match (self, shown) {
+            (Self::Text, _) | (_, View::Text) => "text the model saw",
+            (_, View::Grid(_)) => "screen",
+            (_, View::Picture(_)) => "picture",
+            (Self::Agent, View::Tiles(_)) => "agent's view",
+            (Self::Map, View::Tiles(_)) => "whole map",
         }
     }
 }

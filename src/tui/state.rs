@@ -14,7 +14,6 @@ use super::lab::{LabPane, LabScreen};
 use super::layout::{self, Pane, ReviewPane};
 use super::live::LiveRun;
 use super::overlay::{Confirm, Overlay};
-use super::panes::GameView;
 use super::pictures::Pictures;
 use super::review::ReviewScreen;
 use super::runs::RunsScreen;
@@ -349,11 +348,9 @@ impl State {
         self.theme.depth() > super::theme::Depth::Mono
     }
 
-    /// Whether the game pane shows the whole map.
+    /// Whether the game pane shows something that can be moved: the whole map, or a terminal's screen.
     pub(crate) fn shows_map(&self) -> bool {
-        self.watch
-            .as_ref()
-            .is_some_and(|watch| watch.game.view == GameView::Map)
+        self.watch.as_ref().is_some_and(|watch| watch.moves())
     }
 
     /// The run of this process, if it is the open one and not over.

@@ -15,8 +15,8 @@ use crate::protocol::OpSyntax;
 use crate::store::{FileState, Marks, StepMark};
 use crate::types::{
     Action, ActionBy, AgentName, At, Author, Body, Digest, EndReason, EpisodeNo, EpisodeState, EpisodeSummary, Event,
-    Frame, MemoryChange, MemoryFiles, MemoryOp, ModelRef, OpOutcome, OpStatus, Phase, Rect, Role, RunId, RunMeta,
-    Sampling, ScaffoldRef, StepNo, StepRecord, StopReason, TileView, Turn, TurnNo, View, WorldSpec,
+    Frame, GridView, MemoryChange, MemoryFiles, MemoryOp, ModelRef, OpOutcome, OpStatus, Phase, Rect, Role, RunId,
+    RunMeta, Sampling, ScaffoldRef, StepNo, StepRecord, StopReason, TileView, Turn, TurnNo, View, WorldSpec,
 };
 
 /// The dark theme in full colour.
@@ -81,6 +81,51 @@ pub(crate) fn frame(step: u32) -> Frame {
             }
         }),
         digest: Digest::of(step.to_le_bytes()),
+    }
+}
+
+/// A dungeon's screen, 80 by 24, that an explorer moves over.
+pub(crate) fn screen(step: u32) -> GridView {
+    let mut rows = vec![" ".repeat(80); 24];
+    let mut colours = vec![".".repeat(80); 24];
+    rows[0] = format!("{:<80}", "You see here a scroll labeled KIRJE.");
+    let column = 44 + step as usize % 8;
+    for (row, room) in ["---------", "|$..d...+", "|........", "|.......|", "---------"]
+        .into_iter()
+        .enumerate()
+    {
+        rows[15 + row].replace_range(42..51, room);
+        colours[15 + row].replace_range(42..51, "777777777");
+    }
+    rows[17].replace_range(column..=column, "@");
+    colours[17].replace_range(column..=column, "f");
+    colours[16].replace_range(43..44, "b");
+    colours[16].replace_range(46..47, "f");
+    colours[16].replace_range(50..51, "3");
+    rows[22] = format!(
+        "{:<80}",
+        "Agent the Plunderess           St:18/03 Dx:16 Co:16 In:7 Wi:8 Ch:6 Neutral S:0"
+    );
+    rows[23] = format!("{:<80}", "Dlvl:1 $:0 HP:5(16) Pw:2(2) AC:7 Xp:1/0 T:12");
+    GridView {
+        width: 80,
+        rows,
+        colours,
+        cursor: Some((column as u16, 17)),
+    }
+}
+
+/// A frame of a dungeon.
+pub(crate) fn dungeon(step: u32) -> Frame {
+    Frame {
+        long: "message:\nYou see here a scroll labeled KIRJE.\n\nlanguage observation:\ndoorway near west\n\ncursor:\nYourself a barbarian".into(),
+        short: "inventory:\na: a +0 two-handed sword (weapon in hands)\n".into(),
+        view: View::Grid(screen(step)),
+        info: json!({
+            "position": [44 + step % 8, 16], "hp": 5, "max_hp": 16, "energy": 2, "max_energy": 2, "ac": 7, "dlvl": 1,
+            "xp_level": 1, "gold": 0, "turn": 12 + step, "hunger": "Not Hungry", "role": "Barbarian",
+        }),
+        ..frame(step)
     }
 }
 

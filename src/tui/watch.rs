@@ -14,10 +14,10 @@ use super::filter::{Filter, Match};
 use super::insight::Insight;
 use super::keymap::{Kind, Place};
 use super::layout::Pane;
-use super::panes::{ActionsPane, GamePane, MemoryPane, ScaffoldPane};
+use super::panes::{ActionsPane, GamePane, GameView, MemoryPane, ScaffoldPane};
 use super::rules::Rules;
 use crate::store::{Marks, StepMark};
-use crate::types::{EpisodeNo, EpisodeState, EpisodeSummary, RunMeta, StepNo, StepRecord};
+use crate::types::{EpisodeNo, EpisodeState, EpisodeSummary, Frame, RunMeta, StepNo, StepRecord, View};
 
 /// Steps kept on either side of the cursor.
 const AROUND: u32 = 48;
@@ -227,6 +227,20 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
+    /// What the world shows at the cursor, once it is loaded.
+    pub(crate) fn frame(&self) -> Option<Arc<Frame>> {
+        self.shown.as_ref()?.frame().cloned()
+    }
+
+    /// Whether the game pane shows something that can be moved: the whole map, or a terminal's screen.
+    pub(crate) fn moves(&self) -> bool {
+        match self.game.view {
+            GameView::Map => true,
+            GameView::Agent => self.frame().is_some_and(|frame| matches!(frame.view, View::Grid(_))),
+            GameView::Text => false,
+        }
+    }
+
     /// A run that has just been opened.
     pub(crate) fn new(opened: Opened) -> Self {
         let mut watch = Self {

@@ -30,6 +30,20 @@ pub struct WorldSpec {
     pub command: Option<String>,
 }
 
+impl WorldSpec {
+    /// What is played, in few words: the world, and the task where it has several.
+    pub fn title(&self) -> String {
+        let name = self.task.strip_suffix("-v0").unwrap_or(&self.task);
+        let task = name
+            .split_once('-')
+            .filter(|(world, _)| world.eq_ignore_ascii_case(&self.name));
+        match task {
+            Some((_, task)) => format!("{} {task}", self.name),
+            None => self.name.clone(),
+        }
+    }
+}
+
 /// One action of a world by its name, such as `Move North`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

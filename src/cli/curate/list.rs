@@ -11,6 +11,7 @@ use serde_json::json;
 
 use crate::cli::output::print_text;
 use crate::config::{Settings, Workspace};
+use crate::env;
 use crate::jobs::Cancel;
 use crate::protocol::sanitize::{clean, clean_line};
 use crate::review::{Desk, person};
@@ -95,11 +96,11 @@ pub(super) fn run(args: List) -> anyhow::Result<ExitCode> {
         eprint!("\r\x1b[K");
     }
     let found = found?;
-    if let Some(env) = &args.env
-        && let Some(run) = found.runs.iter().find(|run| run.env != *env)
+    if let Some(asked) = &args.env
+        && let Some(run) = found.runs.iter().find(|run| !env::leads_to(asked, &run.env))
     {
         bail!(
-            "{} is a run of {}, not of {env}; leave it out, or give --env {}",
+            "{} is a run of {}, not of {asked}; leave it out, or give --env {}",
             run.path.display(),
             run.env,
             run.env

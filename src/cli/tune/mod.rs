@@ -265,7 +265,7 @@ pub(super) fn recipe_of(words: RecipeWords<'_>, env: &str, base: &Path) -> anyho
         }
         None => {
             let info = ModelInfo::of(&Header::open(base)?);
-            recipe::prior(env, info.parameters)
+            recipe::prior(&crate::env::name_of(env), info.parameters)
         }
     };
     if !words.train.is_empty() {

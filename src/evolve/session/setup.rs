@@ -3,6 +3,7 @@
 use super::error::SessionError;
 use super::state::Setup;
 use crate::config::Workspace;
+use crate::env;
 use crate::scaffold::{Scaffold, digest_of};
 
 impl Setup {
@@ -36,7 +37,7 @@ fn check(setup: &Setup, workspace: &Workspace) -> Result<(), SessionError> {
     }
     let scaffold = Scaffold::named(&setup.scaffold, workspace)?;
     let manifest = scaffold.manifest();
-    if manifest.env != setup.env {
+    if !env::leads_to(&setup.env, &manifest.env) {
         return wrong(
             format!(
                 "the scaffold {} is for {}, not for {}",

@@ -119,7 +119,7 @@ impl ToolModel for AnthropicModel {
             .run(cancel, &mut |text: String| sink(&text), |teller| async move {
                 server.answer(&request, &mut |text| teller.tell(text)).await
             });
-        result.map_err(|why| why.error(&DIALECT))?
+        result.map_err(|why| DIALECT.no_result(why))?
     }
 }
 

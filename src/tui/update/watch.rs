@@ -13,7 +13,7 @@ use crate::tui::state::{Mood, State};
 use crate::tui::stream;
 use crate::tui::watch::{Speed, Watch};
 use crate::tui::widgets::text;
-use crate::types::{Body, EpisodeNo, StepNo, StepRecord};
+use crate::types::{Body, EpisodeNo, StepNo, StepRecord, View};
 
 /// Bytes of a value that a list shows.
 const MOST_SHOWN: usize = 2000;
@@ -92,7 +92,9 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
         Action::FocusPrevious => focus(watch, -1),
         Action::Zoom => watch.zoom = !watch.zoom,
         Action::View => {
-            watch.game.view = watch.game.view.next();
+            let frame = watch.frame();
+            let shown = frame.as_ref().map_or(&View::Text, |frame| &frame.view);
+            watch.game.view = watch.game.view.next(shown);
             watch.game.text = Default::default();
             watch.game.pan = (0, 0);
         }
@@ -372,5 +374,6 @@ pub(super) fn copied(watch: &Watch) -> Option<String> {
 
 /// The episode and step whose map is wanted.
 pub(super) fn wanted_map(watch: &Watch) -> Option<(EpisodeNo, StepNo)> {
-    (watch.game.view == GameView::Map).then_some((watch.episode, watch.cursor))
+    let tiles = watch.frame().is_none_or(|frame| matches!(frame.view, View::Tiles(_)));
+    (tiles && watch.game.view == GameView::Map).then_some((watch.episode, watch.cursor))
 }

@@ -3,9 +3,11 @@
 pub(crate) mod diff;
 pub(crate) mod document;
 pub(crate) mod found;
+pub(crate) mod image;
 pub(crate) mod list;
 pub(crate) mod map;
 pub(crate) mod paint;
+pub(crate) mod screen;
 pub(crate) mod spark;
 pub(crate) mod sprites;
 pub(crate) mod syntax;

@@ -3,6 +3,7 @@
 use super::error::SessionError;
 use super::state::Setup;
 use crate::config::Workspace;
+use crate::env;
 use crate::llm::gguf::Header;
 use crate::scaffold::{Scaffold, sound_name};
 use crate::store::Reader;
@@ -48,7 +49,7 @@ impl Setup {
         }
         self.check_runs()?;
         let scaffold = Scaffold::named(&self.scaffold, workspace)?;
-        if scaffold.manifest().env != self.env {
+        if !env::leads_to(&self.env, &scaffold.manifest().env) {
             return wrong(
                 format!(
                     "the scaffold {} is for {}, not for {}",
@@ -60,7 +61,7 @@ impl Setup {
             );
         }
         let recipe = recipe::read(&self.recipe)?;
-        if recipe.env != self.env {
+        if !env::leads_to(&self.env, &recipe.env) {
             return wrong(
                 format!("the recipe is for {}, not for {}", recipe.env, self.env),
                 "change `env` in the recipe, or give --env",
@@ -81,7 +82,7 @@ impl Setup {
         for run in &self.runs {
             let reader = Reader::open(run)?;
             let (world, seeds) = (&reader.meta().world.name, &reader.meta().seeds);
-            if *world != self.env {
+            if !env::leads_to(&self.env, world) {
                 return Err(SessionError::setup(
                     format!("{} was played in {world}, not in {}", run.display(), self.env),
                     "give runs of one world",

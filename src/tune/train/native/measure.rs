@@ -9,7 +9,7 @@ use candle_core::{Result, Tensor};
 
 use super::super::TrainError;
 use super::arch::Arch;
-use super::lora::Adapter;
+use super::lora::{Adapter, Kind};
 use super::model::{Model, Pass, Sample};
 use super::optim::{AdamW, clip};
 use super::random::Random;
@@ -53,6 +53,42 @@ impl Workbench {
                 model: Model::new(arch.clone(), weights, longest)?,
                 step: 0,
             })
+        };
+        made().map_err(arithmetic)
+    }
+
+    /// Multiplications and additions that an update of [`update`](Self::update) cannot do without: of the frozen matrices
+    /// forwards and back, of causal attention (two products forwards, four back), of the head where it is supervised, of
+    /// the adapter.
+    pub fn work(&self, length: usize) -> f64 {
+        let arch = &self.model.arch;
+        let (tokens, supervised) = (length as f64, (length / 4) as f64);
+        let frozen: usize = Kind::ALL
+            .iter()
+            .map(|kind| kind.inputs(arch) * kind.outputs(arch))
+            .sum();
+        let layer = 4.0 * frozen as f64 * tokens + 6.0 * tokens * tokens * arch.query_width() as f64;
+        let head = 4.0 * supervised * (arch.vocabulary * arch.width) as f64;
+        layer * arch.layers as f64 + head + 6.0 * tokens * self.adapter.parameters() as f64
+    }
+
+    /// What this machine multiplies large matrices at, on the threads that training has: operations a second, the best of
+    /// some tries.
+    ///
+    /// # Errors
+    /// What the arithmetic says.
+    pub fn peak(&self) -> std::result::Result<f64, TrainError> {
+        const SIDE: usize = 1024;
+        let made = || -> Result<f64> {
+            let a = Tensor::ones((SIDE, SIDE), candle_core::DType::F32, self.model.device())?;
+            let mut best = f64::INFINITY;
+            for _ in 0..8 {
+                let began = Instant::now();
+                // One number of it is looked at: a GPU is waited for.
+                a.matmul(&a)?.get(0)?.get(0)?.to_scalar::<f32>()?;
+                best = best.min(began.elapsed().as_secs_f64());
+            }
+            Ok(2.0 * (SIDE as f64).powi(3) / best)
         };
         made().map_err(arithmetic)
     }

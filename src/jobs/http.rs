@@ -1,5 +1,5 @@
-//! HTTP as back ends and downloads use it: one small runtime on a thread of its own, and calls that block their caller
-//! but are dropped the moment somebody cancels.
+//! HTTP as model back ends and downloads use it: one small runtime on a thread of its own, and calls that block their
+//! caller but are dropped the moment somebody cancels.
 //!
 //! Owns the runtime, the cryptography provider and what every client has in common. Must not know what is fetched.
 
@@ -14,35 +14,24 @@ use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::LlmError;
-use crate::jobs::Cancel;
+use super::Cancel;
 
 /// How often a waiting caller looks whether it is cancelled.
 const LOOK: Duration = Duration::from_millis(15);
 
 /// The runtime. Dropping it ends its thread and everything that runs on it.
-pub(super) struct Runtime {
+pub struct Runtime {
     handle: Handle,
     stop: Option<oneshot::Sender<()>>,
 }
 
 /// Why a call gave nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NoResult {
+pub enum NoResult {
     /// Somebody cancelled it.
     Cancelled,
     /// Its task broke down.
     Broken,
-}
-
-impl NoResult {
-    /// The same as a back end's error.
-    pub(super) fn error(self, dialect: &super::remote::Dialect) -> LlmError {
-        match self {
-            Self::Cancelled => LlmError::Cancelled,
-            Self::Broken => dialect.failed("the call broke down; please report it".to_owned(), false),
-        }
-    }
 }
 
 /// What a task says to its caller.
@@ -52,11 +41,11 @@ enum Said<N, T> {
 }
 
 /// Carries news from a task to its caller.
-pub(super) struct Teller<N, T>(Sender<Said<N, T>>);
+pub struct Teller<N, T>(Sender<Said<N, T>>);
 
 impl<N, T> Teller<N, T> {
     /// Tells it. What nobody waits for any more is dropped.
-    pub(super) fn tell(&self, news: N) {
+    pub fn tell(&self, news: N) {
         let _ = self.0.send(Said::News(news));
     }
 }
@@ -75,7 +64,7 @@ impl Runtime {
     ///
     /// # Errors
     /// When the system gives no thread or no event queue.
-    pub(super) fn start() -> std::io::Result<Self> {
+    pub fn start() -> std::io::Result<Self> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel::<()>();
@@ -93,7 +82,7 @@ impl Runtime {
 
     /// Runs a task to its end, passing its news to `sink` on the caller's thread. The task is dropped, and with it its
     /// connection, as soon as `cancel` is set.
-    pub(super) fn run<N, T, F>(
+    pub fn run<N, T, F>(
         &self,
         cancel: &Cancel,
         sink: &mut dyn FnMut(N),
@@ -137,7 +126,7 @@ impl Drop for Runtime {
 
 /// What all clients have in common: no redirects of its own (a key must not follow one), the ordinary proxy variables,
 /// but no proxy between two programs of one machine.
-pub(super) fn client(to: &Url, connect: Duration) -> ClientBuilder {
+pub fn client(to: &Url, connect: Duration) -> ClientBuilder {
     static PROVIDER: Once = Once::new();
     PROVIDER.call_once(|| {
         // Another part of the process may have chosen one already; then that one serves.
@@ -155,14 +144,14 @@ pub(super) fn client(to: &Url, connect: Duration) -> ClientBuilder {
 }
 
 /// Whether an address is this machine's own.
-pub(super) fn is_this_machine(url: &Url) -> bool {
+pub fn is_this_machine(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let host = host.trim_start_matches('[').trim_end_matches(']');
     host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// The innermost cause of a transport error, which is the part that helps, without the address.
-pub(super) fn cause(error: &reqwest::Error) -> String {
+pub fn cause(error: &reqwest::Error) -> String {
     let mut inner: &dyn std::error::Error = error;
     while let Some(source) = inner.source() {
         inner = source;
