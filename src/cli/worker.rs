@@ -53,12 +53,12 @@ fn open(args: &Args) -> Result<Box<dyn World>, WorldError> {
     };
     match args.world.as_str() {
         "nethack" => {
-            if let Some(task) = task.filter(|task| *task != "NetHackChallenge-v0") {
+            if let Some(task) = task.filter(|task| *task != env::nethack::TASK) {
                 return Err(WorldError::Variant {
                     world: "nethack".to_owned(),
                     what: "task",
                     name: task.to_owned(),
-                    known: "NetHackChallenge-v0".to_owned(),
+                    known: env::nethack::TASK.to_owned(),
                 });
             }
             Ok(Box::new(env::nethack::NetHack::open(engine, &data()?)?))
