@@ -275,7 +275,7 @@ mod tests {
         );
         let error = refused("MiniHack-Quest-Easy-v0");
         assert!(
-            error.contains("minihack-0.1.6/dat/quest_easy.des cannot be read"),
+            error.contains("minihack-0.1.6/dat/quest_easy.des of MiniHack cannot be read"),
             "{error}"
         );
         assert!(MiniHack::open(None, None, data.path()).is_ok());

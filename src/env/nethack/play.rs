@@ -97,7 +97,11 @@ pub(in crate::env) struct Play<R> {
 
 impl<R: Rules> Play<R> {
     /// Starts a game. `identity` is what the world adds to what decides the game's course: its task, its level.
-    pub(in crate::env) fn start(options: &GameOptions<'_>, mut rules: R, identity: &[&[u8]]) -> Result<Self, GameError> {
+    pub(in crate::env) fn start(
+        options: &GameOptions<'_>,
+        mut rules: R,
+        identity: &[&[u8]],
+    ) -> Result<Self, GameError> {
         let game = Game::start(options)?;
         rules.begin(game.seen());
         let mut play = Self {
