@@ -31,7 +31,21 @@ fn only(files: &Files) -> String {
 #[test]
 fn what_we_ship_passes() {
     let names = Scaffold::shipped();
-    assert_eq!(names, ["crafter-tiny", "crafter-v0", "crafter-v1"]);
+    assert_eq!(
+        names,
+        [
+            "crafter-tiny",
+            "crafter-v0",
+            "crafter-v1",
+            "minihack-v0",
+            "minihack-v1",
+            "nethack-v0",
+            "nethack-v1",
+        ]
+    );
+    // Both play the same game by the same script.
+    let script = |name| Scaffold::named(name, &Workspace::at("/nonexistent")).unwrap().files()["hooks.star"].clone();
+    assert_eq!(script("minihack-v1"), script("nethack-v1"));
     for name in names {
         let scaffold = Scaffold::named(&name, &Workspace::at("/nonexistent")).unwrap();
         assert_eq!(scaffold.problems(), vec![], "{name}");

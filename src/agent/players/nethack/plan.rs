@@ -5,7 +5,7 @@ use crate::protocol::print_action;
 use super::boxoban;
 use super::notes::Notes;
 use super::prompt::Prompt;
-use super::route::{Daring, Routes};
+use super::route::{Daring, Edge, Routes, is_corner, is_edge};
 use super::screen::{Asked, Cell, Ground, STEPS, Screen, Status, beyond};
 
 /// Creatures that hurt who hits them, or that must not be hit.
@@ -99,6 +99,10 @@ impl<'a> Mind<'a> {
                     return None;
                 }
                 let name = screen.beside(direction).unwrap_or("");
+                // A statue shows as what it is of, and blocks nobody.
+                if name.ends_with(" statue") {
+                    return None;
+                }
                 let tame = name.starts_with("tame ");
                 let leave = LEFT_ALONE.contains(&name) || notes.peaceful.contains(name);
                 Some(Neighbour {
@@ -148,19 +152,22 @@ impl<'a> Mind<'a> {
         let chosen = None
             .or_else(|| self.pray())
             .or_else(|| self.eat(2))
+            .or_else(|| self.step_back())
             .or_else(|| self.fight())
             .or_else(|| self.eat(1))
             .or_else(|| self.solve())
             .or_else(|| self.shake_loose())
             .or_else(|| self.descend())
-            .or_else(|| self.explore(Daring::default()))
+            .or_else(|| self.explore(Daring::default(), is_edge))
             .or_else(|| self.kick())
+            .or_else(|| self.explore(Daring::default(), is_corner))
             .or_else(|| self.search(60))
             .or_else(|| {
-                self.explore(Daring {
+                let daring = Daring {
                     boulders: true,
                     traps: true,
-                })
+                };
+                self.explore(daring, is_corner)
             })
             .or_else(|| self.search(u32::MAX))
             .unwrap_or(Choice {
@@ -211,6 +218,31 @@ impl<'a> Mind<'a> {
         (self.status.hunger >= hunger && has && !beset && self.prompt.can("eat")).then_some(Choice {
             action: "eat",
             why: "I am hungry and carry food.",
+        })
+    }
+
+    /// Beset by several, it steps to where fewer can reach it.
+    fn step_back(&self) -> Option<Choice> {
+        if self.near.iter().filter(|one| one.hostile).count() < 2 {
+            return None;
+        }
+        let free = |cell: Cell| matches!(self.screen.ground(cell), Ground::Floor | Ground::Corridor | Ground::OpenDoor);
+        let open = |cell: Cell| STEPS.iter().filter(|(_, step)| free(beyond(cell, *step))).count();
+        let door = |cell: Cell| self.screen.ground(cell) == Ground::OpenDoor;
+        let (count, name) = STEPS
+            .iter()
+            .filter(|(name, step)| {
+                let to = beyond(self.pos, *step);
+                free(to)
+                    && !self.screen.creature(to)
+                    && !(door(to) && step.0 != 0 && step.1 != 0)
+                    && !self.notes.no_way.contains(&(self.pos, (*name).to_owned()))
+            })
+            .map(|(name, step)| (open(beyond(self.pos, *step)), *name))
+            .min()?;
+        (count <= 2 && count < open(self.pos)).then_some(Choice {
+            action: name,
+            why: "They are many; I step where fewer reach me.",
         })
     }
 
@@ -292,9 +324,9 @@ impl<'a> Mind<'a> {
         })
     }
 
-    fn explore(&self, daring: Daring) -> Option<Choice> {
+    fn explore(&self, daring: Daring, edge: Edge) -> Option<Choice> {
         let routes = self.routes(daring);
-        let to = routes.frontier(self.screen, &self.notes)?;
+        let to = routes.frontier(self.screen, &self.notes, edge)?;
         choice(routes.first(to)?, "I explore: that way lies something unseen.")
     }
 

@@ -97,8 +97,8 @@ impl Routes {
     }
 
     /// The nearest place beside something unseen that was not walked, and where there is none, the nearest closed door.
-    pub(super) fn frontier(&self, screen: &Screen<'_>, notes: &Notes) -> Option<Cell> {
-        let is_new = |cell: &&Cell| !notes.walked.contains(*cell) && is_edge(screen, **cell);
+    pub(super) fn frontier(&self, screen: &Screen<'_>, notes: &Notes, edge: Edge) -> Option<Cell> {
+        let is_new = |cell: &&Cell| !notes.walked.contains(*cell) && edge(screen, **cell);
         let doors = |cell: &&Cell| screen.ground(**cell) == Ground::ClosedDoor && !notes.locked.contains_key(*cell);
         let rest = || self.order.iter().skip(1);
         let edge = rest().find(is_new);
@@ -112,15 +112,28 @@ impl Routes {
     }
 }
 
+/// Whether a place is at the edge of the known.
+pub(super) type Edge = fn(&Screen<'_>, Cell) -> bool;
+
 /// Whether a place touches something unseen. In a room an unseen corner is no way on; corridors turn at any angle.
 pub(super) fn is_edge(screen: &Screen<'_>, cell: Cell) -> bool {
-    if screen.ground(cell) == Ground::ClosedDoor {
-        return false;
-    }
-    let corridor = screen.ground(cell) == Ground::Corridor;
-    STEPS.iter().any(|(_, step)| {
-        let to = beyond(cell, *step);
-        let straight = step.0 == 0 || step.1 == 0;
-        index(to).is_some() && (1..79).contains(&to.0) && (straight || corridor) && screen.ground(to) == Ground::Unseen
-    })
+    touches_unseen(screen, cell, screen.ground(cell) == Ground::Corridor)
+}
+
+/// The same, unseen corners included: the walls of caves have gaps there.
+pub(super) fn is_corner(screen: &Screen<'_>, cell: Cell) -> bool {
+    touches_unseen(screen, cell, true)
+}
+
+fn touches_unseen(screen: &Screen<'_>, cell: Cell, corners: bool) -> bool {
+    let ground = screen.ground(cell);
+    !matches!(ground, Ground::ClosedDoor | Ground::Solid)
+        && STEPS.iter().any(|(_, step)| {
+            let to = beyond(cell, *step);
+            let straight = step.0 == 0 || step.1 == 0;
+            index(to).is_some()
+                && (1..79).contains(&to.0)
+                && (straight || corners)
+                && screen.ground(to) == Ground::Unseen
+        })
 }

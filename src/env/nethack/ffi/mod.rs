@@ -169,6 +169,8 @@ pub(super) struct Native {
     /// Owned; freed when dropped. A raw pointer, since the library keeps copies of what it holds.
     raw: *mut RawObservation,
     seen: *mut Observation,
+    /// Owned; freed when dropped.
+    given: *mut Given,
     pinned: bool,
     _library: Library,
     _alone: Alone,
@@ -227,11 +229,18 @@ impl Native {
             step,
             raw,
             seen,
+            given: Box::into_raw(Box::new(Given {
+                seeds: RawSeeds {
+                    seeds: [setting.seeds.0 as c_ulong, setting.seeds.1 as c_ulong],
+                    reseed: 0,
+                },
+                settings,
+            })),
             pinned,
             _library: loaded,
             _alone: alone,
         };
-        native.context = starter.start(raw, settings, setting.seeds);
+        native.context = starter.start(raw, native.given);
         Ok(native)
     }
 
@@ -280,7 +289,7 @@ impl Native {
 
 impl Drop for Native {
     fn drop(&mut self) {
-        // SAFETY: the context is the library's last one and is not used again; both boxes were made in `start` and are
+        // SAFETY: the context is the library's last one and is not used again; the boxes were made in `start` and are
         // freed once. The library forgets the places it was given in `nle_end`.
         unsafe {
             if !self.context.is_null() {
@@ -288,8 +297,15 @@ impl Drop for Native {
             }
             drop(Box::from_raw(self.raw));
             drop(Box::from_raw(self.seen));
+            drop(Box::from_raw(self.given));
         }
     }
+}
+
+/// What a game is started with; the library looks at the seeds as long as the game lasts.
+struct Given {
+    seeds: RawSeeds,
+    settings: Box<RawSettings>,
 }
 
 /// How an engine starts a game.
@@ -306,29 +322,24 @@ impl Starter {
         }
     }
 
-    fn start(
-        &self,
-        raw: *mut RawObservation,
-        mut settings: Box<RawSettings>,
-        (core, shown): (u64, u64),
-    ) -> *mut c_void {
-        let seeds = [core as c_ulong, shown as c_ulong];
-        match self {
-            Self::Seeded(start) => {
-                let mut seeds = RawSeeds { seeds, reseed: 0 };
-                // SAFETY: all structures have the library's layout; it copies seeds and settings during the call and
-                // keeps only the places in `raw`, which outlive the game. No record of the terminal is asked for.
-                unsafe { start(raw, ptr::null_mut(), &raw mut seeds, &raw mut *settings) }
-            }
-            Self::Plain(start) => {
-                settings.seeds.seeds = seeds;
-                settings.seeds.use_init_seeds = true;
-                settings.fix_moon_phase = true;
-                // As NLE's own binding derives it; 0 would mean that there is none.
-                settings.time_seed = core.wrapping_add(1) as c_ulong;
-                settings.time_seed_set = true;
-                // SAFETY: as above.
-                unsafe { start(raw, ptr::null_mut(), &raw mut *settings) }
+    fn start(&self, raw: *mut RawObservation, given: *mut Given) -> *mut c_void {
+        // SAFETY: `given` comes from a box that lives as long as the game, and nobody else holds it. All structures have
+        // the library's layout. The library keeps the places of the seeds (it reads them again for every new level) and
+        // those in `raw`; both outlive the game. No record of the terminal is asked for.
+        unsafe {
+            let seeds = &raw mut (*given).seeds;
+            let settings = &raw mut *(*given).settings;
+            match self {
+                Self::Seeded(start) => start(raw, ptr::null_mut(), seeds, settings),
+                Self::Plain(start) => {
+                    (*settings).seeds.seeds = (*seeds).seeds;
+                    (*settings).seeds.use_init_seeds = true;
+                    (*settings).fix_moon_phase = true;
+                    // As NLE's own binding derives it; 0 would mean that there is none.
+                    (*settings).time_seed = (*seeds).seeds[0].wrapping_add(1);
+                    (*settings).time_seed_set = true;
+                    start(raw, ptr::null_mut(), settings)
+                }
             }
         }
     }
