@@ -20,6 +20,11 @@ const NO_WAY: [&str; 9] = [
     "There is a boulder",
 ];
 
+/// Messages that say the player is held for a while.
+const HELD: [&str; 8] = ["pit", "web", "trap", "stuck", "hold", "crawl", "cannot escape", "swap"];
+/// Searches at a place after which steps that led nowhere are tried once more.
+const SECOND_THOUGHTS: u32 = 25;
+
 /// The first turn of a phase: read the notes.
 pub(super) fn consult(prompt: &Prompt<'_>) -> String {
     let mut text = match prompt.phase {
@@ -120,7 +125,11 @@ fn after(prompt: &Prompt<'_>, screen: &Screen<'_>, mut notes: Notes, level: u32)
         tried(&mut notes, screen, last, action, step, stayed);
     }
     if action == "search" && stayed {
-        *notes.searched.entry(cell).or_insert(0) += 1;
+        let searched = notes.searched.entry(cell).or_insert(0);
+        *searched += 1;
+        if searched.is_multiple_of(SECOND_THOUGHTS) {
+            notes.no_way.clear();
+        }
     }
     if prompt.is_boxoban {
         super::boxoban::follow(&mut notes, screen, cell, action, !stayed);
@@ -155,7 +164,9 @@ fn tried(notes: &mut Notes, screen: &Screen<'_>, last: Last, action: &str, step:
     }
     if said("locked") {
         notes.locked.entry(to).or_insert(0);
-    } else if NO_WAY.iter().any(|word| said(word)) || (last.still >= 3 && !screen.creature(to)) {
+    } else if NO_WAY.iter().any(|word| said(word))
+        || (last.still >= 7 && !HELD.iter().any(|word| said(word)) && !screen.creature(to))
+    {
         notes.no_way.insert((last.cell, action.to_owned()));
     }
 }

@@ -35,6 +35,8 @@ const PRAYERS_APART: u32 = 900;
 const FIRST_PRAYER: u32 = 120;
 /// Kicks that a door is given.
 const MOST_KICKS: u32 = 15;
+/// Moves that it steps back from several enemies.
+const STEP_BACK: u32 = 5;
 /// Searches at a place before another one is looked for.
 const SEARCHES: u32 = 7;
 
@@ -221,29 +223,24 @@ impl<'a> Mind<'a> {
         })
     }
 
-    /// Beset by several, it steps to where fewer can reach it.
+    /// Beset by several, it steps to where fewer can reach it, if that is near.
     fn step_back(&self) -> Option<Choice> {
-        if self.near.iter().filter(|one| one.hostile).count() < 2 {
-            return None;
-        }
         let free = |cell: Cell| matches!(self.screen.ground(cell), Ground::Floor | Ground::Corridor | Ground::OpenDoor);
         let open = |cell: Cell| STEPS.iter().filter(|(_, step)| free(beyond(cell, *step))).count();
-        let door = |cell: Cell| self.screen.ground(cell) == Ground::OpenDoor;
-        let (count, name) = STEPS
+        let many = self.near.iter().filter(|one| one.hostile).count() >= 2;
+        if !many || open(self.pos) <= 2 {
+            return None;
+        }
+        let mut taken = self.taken();
+        taken.extend(self.near.iter().map(|one| one.cell));
+        let routes = Routes::from(self.screen, &self.notes, self.pos, &taken, Daring::default());
+        let narrow = routes
+            .order
             .iter()
-            .filter(|(name, step)| {
-                let to = beyond(self.pos, *step);
-                free(to)
-                    && !self.screen.creature(to)
-                    && !(door(to) && step.0 != 0 && step.1 != 0)
-                    && !self.notes.no_way.contains(&(self.pos, (*name).to_owned()))
-            })
-            .map(|(name, step)| (open(beyond(self.pos, *step)), *name))
-            .min()?;
-        (count <= 2 && count < open(self.pos)).then_some(Choice {
-            action: name,
-            why: "They are many; I step where fewer reach me.",
-        })
+            .skip(1)
+            .take_while(|cell| routes.moves(**cell).is_some_and(|moves| moves <= STEP_BACK))
+            .find(|cell| open(**cell) <= 2 && !self.screen.creature(**cell))?;
+        choice(routes.first(*narrow)?, "They are many; I go where fewer reach me.")
     }
 
     fn fight(&self) -> Option<Choice> {

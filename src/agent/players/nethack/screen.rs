@@ -84,6 +84,8 @@ pub(super) struct Screen<'a> {
     bars: bool,
     /// It speaks of spellbooks: `+` may be one.
     books: bool,
+    /// Open doors one or two steps away, which the description tells from walls.
+    doors: Vec<Cell>,
 }
 
 impl<'a> Screen<'a> {
@@ -119,6 +121,7 @@ impl<'a> Screen<'a> {
             asked: None,
             bars,
             books: words.contains("spellbook "),
+            doors: at.map(|hero| open_doors(words, hero)).unwrap_or_default(),
         };
         screen.asked = screen.question(cursor);
         Some(screen)
@@ -188,6 +191,7 @@ impl<'a> Screen<'a> {
         let plain = |cell: Cell| matches!(self.at(cell), '|' | '-');
         let (west, east, north, south) = ((x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1));
         match c {
+            '|' | '-' if self.doors.contains(&(x, y)) => Ground::OpenDoor,
             // From a corridor a door is seen before its walls.
             '+' if plain(west) || plain(east) || plain(north) || plain(south) || !self.books => Ground::ClosedDoor,
             '+' => Ground::Floor,
@@ -257,6 +261,23 @@ impl<'a> Screen<'a> {
         }
         letters
     }
+}
+
+/// The open doors that are told with an exact distance.
+fn open_doors(words: &str, hero: Cell) -> Vec<Cell> {
+    let told = words.lines().filter_map(|line| {
+        let (name, rest) = line.split_once(" open door ").or_else(|| line.split_once(" open doors "))?;
+        let far = [("adjacent ", 1), ("very near ", 2)];
+        let (distance, directions) = far.iter().find_map(|(word, n)| Some((*n, rest.strip_prefix(word)?)))?;
+        matches!(name, "vertical" | "horizontal").then_some((distance, directions))
+    });
+    told.flat_map(|(distance, directions)| {
+        directions
+            .split([',', ' '])
+            .filter_map(step_of)
+            .map(move |(dx, dy)| (hero.0 + dx * distance, hero.1 + dy * distance))
+    })
+    .collect()
 }
 
 /// `1 of 2)`.

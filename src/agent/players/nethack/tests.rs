@@ -136,8 +136,13 @@ fn a_screen_is_read() {
     assert!(screen.creature((46, 17)) && !screen.creature((43, 17)));
     assert_eq!(screen.beside("northwest"), Some("tame little dog"));
     assert_eq!(screen.carried().last(), Some(('d', "an uncursed food ration")));
-    let open = ROOM.replace("|$..d...+", "|$..d...-").replace(".....@..|", ".....@..|");
+    let open = ROOM.replace("|$..d...+", "|$..d...-");
     assert_eq!(Screen::read(&open).unwrap().ground((50, 17)), Ground::OpenDoor);
+    let near = open.replace("vertical wall near east", "horizontal open door very near east");
+    assert_eq!(Screen::read(&near).unwrap().ground((49, 18)), Ground::Floor);
+    let told = near.replace(".....@..|", ".....@.||");
+    assert_eq!(Screen::read(&told).unwrap().ground((49, 18)), Ground::OpenDoor);
+    assert_eq!(Screen::read(&told).unwrap().ground((50, 18)), Ground::Solid);
     assert_eq!(Screen::read(RATS).unwrap().status.unwrap().turn, 0);
 }
 
@@ -170,7 +175,7 @@ fn it_walks_to_what_is_not_seen_yet() {
 fn it_fights_what_is_hostile_and_no_statue() {
     assert_eq!(played(SYSTEM, RATS), "east");
     let alone = RATS.replace("|:@r|", "|:@.|").replace("giant rat adjacent east\n", "");
-    assert_eq!(played(SYSTEM, &alone), "southeast", "the way out is in the east");
+    assert!(played(SYSTEM, &alone).ends_with("east"), "the way out is in the east");
 }
 
 #[test]
