@@ -29,7 +29,9 @@ fn installed(engine: Engine) -> Option<(PathBuf, MutexGuard<'static, ()>)> {
 }
 
 fn recorded(file: &str) -> Vec<Value> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/nethack").join(file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures/nethack")
+        .join(file);
     let mut text = String::new();
     flate2::read::GzDecoder::new(std::fs::File::open(path).unwrap())
         .read_to_string(&mut text)
@@ -74,8 +76,24 @@ fn differences(wanted: &Value, frame: &Frame) -> Vec<String> {
     let (column, row) = grid.cursor.unwrap();
     check("cursor", &wanted["cursor"], vec![row, column].into());
     let stats = &wanted["blstats"];
-    check("position", &Value::from(vec![stats[0].clone(), stats[1].clone()]), frame.info["position"].clone());
-    for (name, index) in [("score", 9), ("hp", 10), ("max_hp", 11), ("depth", 12), ("gold", 13), ("energy", 14), ("max_energy", 15), ("ac", 16), ("xp_level", 18), ("turn", 20), ("dlvl", 24)] {
+    check(
+        "position",
+        &Value::from(vec![stats[0].clone(), stats[1].clone()]),
+        frame.info["position"].clone(),
+    );
+    for (name, index) in [
+        ("score", 9),
+        ("hp", 10),
+        ("max_hp", 11),
+        ("depth", 12),
+        ("gold", 13),
+        ("energy", 14),
+        ("max_energy", 15),
+        ("ac", 16),
+        ("xp_level", 18),
+        ("turn", 20),
+        ("dlvl", 24),
+    ] {
         check(name, &stats[index], frame.info[name].clone());
     }
     if wanted.get("end_reason").is_some() {
@@ -97,7 +115,12 @@ fn replay(engine: Engine, file: &str) {
                 Some(action) => world.step(&Action::from(action)).unwrap(),
             };
             let wrong = differences(&record, &frame);
-            assert!(wrong.is_empty(), "seed {seed}, step {}:\n{}", record["i"], wrong.join("\n"));
+            assert!(
+                wrong.is_empty(),
+                "seed {seed}, step {}:\n{}",
+                record["i"],
+                wrong.join("\n")
+            );
             compared += 1;
         }
     }

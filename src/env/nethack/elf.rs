@@ -96,7 +96,11 @@ impl<'a> Elf<'a> {
     pub fn read(bytes: &'a [u8]) -> Result<Self, ElfError> {
         if !bytes.starts_with(b"\x7fELF") {
             let start: Vec<String> = bytes.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-            let start = if start.is_empty() { "nothing".to_owned() } else { start.join(" ") };
+            let start = if start.is_empty() {
+                "nothing".to_owned()
+            } else {
+                start.join(" ")
+            };
             return Err(ElfError::NotElf(start));
         }
         let damaged = || ElfError::Damaged("its header is cut off");
@@ -161,7 +165,11 @@ impl<'a> Elf<'a> {
 
     /// The table of dynamic symbols by the section headers; without them, no symbol is found.
     fn find_symbols(&mut self) -> Option<()> {
-        let (headers, size, count) = (u64_at(self.bytes, 40)?, u16_at(self.bytes, 58)?, u16_at(self.bytes, 60)?);
+        let (headers, size, count) = (
+            u64_at(self.bytes, 40)?,
+            u16_at(self.bytes, 58)?,
+            u16_at(self.bytes, 60)?,
+        );
         for index in 0..u64::from(count) {
             let at = headers.checked_add(index * u64::from(size))?;
             if u32_at(self.bytes, at.checked_add(4)?)? == 11 {
@@ -174,7 +182,10 @@ impl<'a> Elf<'a> {
     }
 
     fn dynamic(&self, tag: u64) -> Option<u64> {
-        self.dynamic.iter().find(|(found, _)| *found == tag).map(|(_, value)| *value)
+        self.dynamic
+            .iter()
+            .find(|(found, _)| *found == tag)
+            .map(|(_, value)| *value)
     }
 
     /// Where in the file an address of the loaded library comes from.
@@ -198,8 +209,7 @@ impl<'a> Elf<'a> {
             .step_by(SYMBOL)
             .find(|at| {
                 let defined = u16_at(self.bytes, at + 6).is_some_and(|section| section != 0);
-                defined
-                    && u32_at(self.bytes, *at).and_then(|index| self.name(index)) == Some(name.as_bytes())
+                defined && u32_at(self.bytes, *at).and_then(|index| self.name(index)) == Some(name.as_bytes())
             })
             .and_then(|at| u64_at(self.bytes, at.checked_add(8)?))
     }

@@ -113,7 +113,10 @@ mod tests {
             "                                        level 1.  Killed by a giant rat.",
             "                -  [16]",
         ];
-        assert_eq!(reason(End::Death, &screen(&rows)), "DEATH: died. Killed by a giant rat.");
+        assert_eq!(
+            reason(End::Death, &screen(&rows)),
+            "DEATH: died. Killed by a giant rat."
+        );
     }
 
     #[test]

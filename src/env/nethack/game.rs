@@ -49,7 +49,9 @@ pub enum GameError {
     #[error(transparent)]
     Load(#[from] LoadError),
     /// The game ended or kept asking before its first turn.
-    #[error("the game did not begin (it {0}); the installation may be damaged: remove it and run `automem setup nethack` again")]
+    #[error(
+        "the game did not begin (it {0}); the installation may be damaged: remove it and run `automem setup nethack` again"
+    )]
     NotBegun(&'static str),
 }
 

@@ -24,7 +24,9 @@ impl HackDir {
     /// Makes one in the system's folder for such things, or in `parent`.
     pub(super) fn make(parent: Option<&Path>, nhdat: &Path) -> Result<Self, HackDirError> {
         let parent = parent.map_or_else(std::env::temp_dir, Path::to_owned);
-        fill(&parent, nhdat).map(Self).map_err(|cause| HackDirError { parent, cause })
+        fill(&parent, nhdat)
+            .map(Self)
+            .map_err(|cause| HackDirError { parent, cause })
     }
 
     /// Where it is.

@@ -206,7 +206,10 @@ mod tests {
         std::fs::write(folder.join("libnethack.so"), "").unwrap();
         assert!(text(Engine::Nle).contains("nhdat is missing"));
         std::fs::write(folder.join("nethackdir/nhdat"), "").unwrap();
-        assert_eq!(check(dir.path(), Engine::Nle).unwrap().library, folder.join("libnethack.so"));
+        assert_eq!(
+            check(dir.path(), Engine::Nle).unwrap().library,
+            folder.join("libnethack.so")
+        );
     }
 
     #[test]
@@ -214,6 +217,9 @@ mod tests {
         assert_eq!(Engine::named(None, "nethack"), Ok(Engine::BalrogNle));
         assert_eq!(Engine::named(Some("nle"), "nethack"), Ok(Engine::Nle));
         let error = Engine::named(Some("nle2"), "minihack").unwrap_err().to_string();
-        assert!(error.contains("minihack has no engine `nle2`") && error.contains("balrog-nle, nle"), "{error}");
+        assert!(
+            error.contains("minihack has no engine `nle2`") && error.contains("balrog-nle, nle"),
+            "{error}"
+        );
     }
 }

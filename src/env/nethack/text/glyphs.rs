@@ -62,7 +62,11 @@ fn direction(dx: i32, dy: i32) -> usize {
     }
     // East and west follow northeast and southwest, and precede southeast and northwest.
     let level = dx.abs() > dy.abs();
-    if level == (north == east) { diagonal + 1 } else { diagonal - 1 }
+    if level == (north == east) {
+        diagonal + 1
+    } else {
+        diagonal - 1
+    }
 }
 
 /// The hero's cell; off the map when the game is not under way.
@@ -153,7 +157,11 @@ pub(in crate::env) fn glyphs(seen: &Observation) -> String {
         let several: Vec<usize> = directions(group, |count| count > 1);
         // Upstream keeps a line under its name: where one and many are called the same, the later line's directions
         // stand in both.
-        let first = if name.one == name.many && !several.is_empty() { &several } else { &single };
+        let first = if name.one == name.many && !several.is_empty() {
+            &several
+        } else {
+            &single
+        };
         if !single.is_empty() {
             line(&mut text, &name.one, group.distance, first);
         }
@@ -206,7 +214,11 @@ pub(in crate::env) fn cursor(seen: &Observation) -> String {
     if (dx, dy) == (0, 0) {
         format!("Yourself a {name}")
     } else {
-        format!("{} {} {name}", DISTANCES[distance(dx, dy)], DIRECTIONS[direction(dx, dy)])
+        format!(
+            "{} {} {name}",
+            DISTANCES[distance(dx, dy)],
+            DIRECTIONS[direction(dx, dy)]
+        )
     }
 }
 

@@ -48,7 +48,10 @@ fn directions_are_words_by_the_longer_axis() {
 fn distances_have_five_names() {
     let name = |dx, dy| DISTANCES[distance(dx, dy)];
     assert_eq!((name(1, -1), name(-2, 0)), ("adjacent", "very near"));
-    assert_eq!((name(3, 0), name(5, 1), name(6, 0), name(19, 2), name(20, 0)), ("near", "near", "far", "far", "very far"));
+    assert_eq!(
+        (name(3, 0), name(5, 1), name(6, 0), name(19, 2), name(20, 0)),
+        ("near", "near", "far", "far", "very far")
+    );
 }
 
 #[test]
@@ -82,7 +85,10 @@ fn walls_end_a_line_of_sight_and_doors_do_not() {
     at(&mut seen, 42, 10, WALL);
     at(&mut seen, 43, 10, WALL);
     at(&mut seen, 39, 0, WALL);
-    assert_eq!(glyphs(&seen), "vertical wall near east\nvertical open door very near east");
+    assert_eq!(
+        glyphs(&seen),
+        "vertical wall near east\nvertical open door very near east"
+    );
     assert_eq!(glyphs(&map(2359)).lines().count(), 1);
 }
 
@@ -109,8 +115,8 @@ proptest! {
     ) {
         let mut seen = Observation::default();
         seen.glyphs.copy_from_slice(&cells);
-        seen.blstats[stat::X] = hero.0 as _;
-        seen.blstats[stat::Y] = hero.1 as _;
+        seen.blstats[stat::X] = hero.0;
+        seen.blstats[stat::Y] = hero.1;
         seen.tty_cursor = cursor_at;
         let text = glyphs(&seen);
         prop_assert!(text.lines().all(|line| !line.is_empty()));

@@ -94,12 +94,25 @@ mod tests {
         assert_eq!(read(&["You fall!--More--", " |.@"]), "You fall!--More--");
         let menu = ["     Weapons", "...  a - a dart", "     (1 of 2) x", "     never"];
         assert_eq!(read(&menu), "Weapons\na - a dart\n(1 of 2) x");
-        assert_eq!(read(&["     Ring", "", "...  b - one", "     (end)"]), "Ring\nb - one\n(end)");
+        assert_eq!(
+            read(&["     Ring", "", "...  b - one", "     (end)"]),
+            "Ring\nb - one\n(end)"
+        );
     }
 
     #[test]
     fn the_death_screen_is_read_to_two_blank_rows() {
-        let list = ["", " No  Points  Name", "", " 0  Agent died", "", "  level 1.", "", "", "x"];
+        let list = [
+            "",
+            " No  Points  Name",
+            "",
+            " 0  Agent died",
+            "",
+            "  level 1.",
+            "",
+            "",
+            "x",
+        ];
         assert_eq!(read(&list), "No  Points  Name\n0  Agent died\nlevel 1.\n");
         let mut full = "x".repeat(79);
         full.push('e');

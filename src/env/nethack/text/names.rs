@@ -204,7 +204,10 @@ mod tests {
     use std::io::Read;
 
     fn recorded() -> serde_json::Value {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/nethack/glyph_names.json.gz");
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/fixtures/nethack/glyph_names.json.gz"
+        );
         let mut text = String::new();
         flate2::read::GzDecoder::new(std::fs::File::open(path).unwrap())
             .read_to_string(&mut text)
@@ -218,10 +221,16 @@ mod tests {
         let (full, seen, plurals) = (&recorded["full"], &recorded["visual"], &recorded["plural"]);
         assert_eq!(NAMES.glyphs.len(), GLYPHS);
         for glyph in 0..GLYPHS {
-            let name = NAMES.of(glyph as i16).and_then(|(number, told)| Some((NAMES.name(number)?, told)));
+            let name = NAMES
+                .of(glyph as i16)
+                .and_then(|(number, told)| Some((NAMES.name(number)?, told)));
             let (one, told) = name.map_or(("", Told::Always), |(name, told)| (&*name.one, told));
             let (is_full, is_seen) = if told == Told::Always { (one, "") } else { ("", one) };
-            assert_eq!((full[glyph].as_str(), seen[glyph].as_str()), (Some(is_full), Some(is_seen)), "glyph {glyph}");
+            assert_eq!(
+                (full[glyph].as_str(), seen[glyph].as_str()),
+                (Some(is_full), Some(is_seen)),
+                "glyph {glyph}"
+            );
             if let Some((name, _)) = name {
                 assert_eq!(Some(&*name.many), plurals[&name.one].as_str(), "{}", name.one);
             }
