@@ -209,19 +209,9 @@ impl<R: Rules> Play<R> {
         self.spare_questions(false);
     }
 
-    /// What the game shows.
-    pub(in crate::env) fn seen(&self) -> &Observation {
-        self.game.seen()
-    }
-
     /// The last status numbers of the living hero.
     pub(in crate::env) fn stats(&self) -> &Stats {
         &self.stats
-    }
-
-    /// The world's rules.
-    pub(in crate::env) fn rules(&self) -> &R {
-        &self.rules
     }
 
     /// What is shown after a reset or an action. `progression` is the world's; `extra` goes into `info`.
