@@ -22,7 +22,7 @@ fn installed(engine: Engine) -> Option<(PathBuf, MutexGuard<'static, ()>)> {
         Ok(_) => Some((data, ONE_GAME.lock().unwrap_or_else(PoisonError::into_inner))),
         Err(missing) if std::env::var_os(install::VARIABLE).is_some() => panic!("{missing}"),
         Err(missing) => {
-            eprintln!("skipped: {missing} (AUTOMEM_NETHACK names the folder that holds it)");
+            eprintln!("skipped: {missing}");
             None
         }
     }

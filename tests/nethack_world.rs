@@ -27,7 +27,7 @@ fn installed(engine: Engine) -> Option<PathBuf> {
         Ok(_) => Some(data),
         Err(missing) if std::env::var_os(install::VARIABLE).is_some() => panic!("{missing}"),
         Err(missing) => {
-            eprintln!("skipped: {missing} (AUTOMEM_NETHACK names the folder that holds it)");
+            eprintln!("skipped: {missing}");
             None
         }
     }
