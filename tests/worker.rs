@@ -204,7 +204,15 @@ fn a_crash_is_an_error_of_its_step_and_the_actions_lead_back() {
 #[test]
 fn a_worker_is_not_told_the_keys_of_models() {
     let said = Command::new(env!("CARGO_BIN_EXE_automem"))
-        .args(["env", "check", "--json", "--", "sh", "-c", "echo key=$OPENAI_API_KEY. >&2; exit 3"])
+        .args([
+            "env",
+            "check",
+            "--json",
+            "--",
+            "sh",
+            "-c",
+            "echo key=$OPENAI_API_KEY. >&2; exit 3",
+        ])
         .env("OPENAI_API_KEY", "sk-secret")
         .output()
         .unwrap();

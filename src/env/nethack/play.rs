@@ -222,11 +222,6 @@ impl<R: Rules> Play<R> {
         self.spare_questions(false);
     }
 
-    /// What the game shows.
-    pub(in crate::env) fn seen(&self) -> &Observation {
-        self.game.seen()
-    }
-
     /// The last status numbers of the living hero.
     pub(in crate::env) fn stats(&self) -> &Stats {
         &self.stats

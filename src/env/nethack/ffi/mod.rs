@@ -25,7 +25,7 @@ const OPTIONS: usize = 32768;
 
 /// Why the library cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum LoadError {
+pub(in crate::env) enum LoadError {
     /// A game is alive in this process.
     #[error("a game is under way in this process, which can hold one; end it first, or play in another process")]
     Busy,
@@ -263,12 +263,6 @@ impl Native {
     pub(super) fn in_normal_game(&self) -> bool {
         // SAFETY: as in `done`.
         unsafe { (*self.raw).in_normal_game != 0 }
-    }
-
-    /// How the game ended, by the game's own numbering.
-    pub(super) fn how_done(&self) -> i32 {
-        // SAFETY: as in `done`.
-        unsafe { (*self.raw).how_done }
     }
 
     /// What the game shows.
