@@ -8,7 +8,7 @@
 //!
 //! | word | meaning |
 //! |---|---|
-//! | world | a game (`crafter`); `--env` on the command line |
+//! | world | a game (`crafter`, `minihack`, `nethack`, or a program that speaks the worker protocol); `--env` on the command line |
 //! | run | one invocation that played one or more episodes with one scaffold and one set of models: one SQLite file |
 //! | episode, step | one game from reset to end with one seed; one committed world action |
 //! | phase | `LOG` (record what just happened), then `PLAN` (consult memory, commit an action) |
@@ -29,9 +29,9 @@
 //! |---|---|
 //! | [`types`] | plain data: ids, [`types::Frame`], [`types::MemoryChange`], [`types::Turn`], the one stream of [`types::Event`]s |
 //! | [`config`] | where things are, and how a person wants them: the workspace, `config.toml` |
-//! | [`jobs`] | background work as such: cancelling, running other programs, what memory there is |
+//! | [`jobs`] | background work as such: cancelling, running other programs (pip among them), HTTP, checksums, what memory there is |
 //! | [`protocol`] | the tags: parse and print, tolerant of what models write; grammars; making text safe to show |
-//! | [`mod@env`] | [`env::World`] and the registry of worlds; [`env::crafter`], native |
+//! | [`mod@env`] | [`env::World`] and the registry of worlds; [`env::crafter`], native; [`env::nethack`] and [`env::minihack`], the real game's library; [`env::worker`], a world in a child process; [`env::setup`] installs games |
 //! | [`memory`] | the agent's directory: confinement, quotas, the registry of operations (one file an op) |
 //! | [`llm`] | [`llm::ChatModel`] for those who play, [`llm::ToolModel`] for meta-LLMs, and the registries of back ends: llama.cpp, model servers, recorded answers; LoRA adapters ([`llm::adapter`], PEFT's form too); fetching models |
 //! | [`store`] | the run file: versioned codec, writer, reader, search, the registry of runs; journals and claims of long work |

@@ -66,20 +66,47 @@ fn faulty(fails_at: Option<u32>, wrong_from: Option<u32>) -> OpenWorld {
 }
 
 #[test]
-fn a_world_that_fails_ends_the_episode_and_says_why() {
+fn a_world_that_fails_leaves_the_episode_open_says_why_and_is_gone_on_with() {
     let (_folder, out) = place();
     let handle = agent::start_in(plan(&out, FnModel::of(busy)), faulty(Some(5), None)).unwrap();
-    let report = handle.wait().unwrap();
-    assert_eq!(
-        (report.episodes[0].steps, report.episodes[0].end),
-        (4, Some(EndReason::Failed))
+    let error = handle.wait().unwrap_err().to_string();
+    assert!(
+        error.contains("the ground is gone") && error.contains("automem resume"),
+        "{error}"
     );
     let reader = Reader::open(&out).unwrap();
-    assert!(reader.is_finished());
+    assert!(!reader.is_finished());
+    assert_eq!(reader.episodes().unwrap()[0].end, None);
     let last = reader.step(EpisodeNo(0), StepNo(4)).unwrap();
     let told = |body: &Body| matches!(body, Body::WorldFailed { message } if message.contains("the ground is gone"));
     assert!(last.events.iter().any(told));
-    assert!(last.action().is_some());
+    assert!(last.frame().is_some(), "what was seen last is shown");
+    drop(reader);
+
+    let handle = agent::resume(&out, FnModel::of(busy), None).unwrap();
+    let report = handle.wait().unwrap();
+    assert_eq!(
+        (report.episodes[0].steps, report.episodes[0].end),
+        (20, Some(EndReason::StepLimit))
+    );
+    assert!(agent::verify(&out, &Default::default(), &mut |_| {}).unwrap().ok);
+}
+
+#[test]
+fn other_episodes_are_played_when_one_fails() {
+    let (_folder, out) = place();
+    let mut two = plan(&out, FnModel::of(busy));
+    two.seeds = vec![1, 2];
+    let failing = std::sync::atomic::AtomicBool::new(true);
+    let first_fails: OpenWorld = std::sync::Arc::new(move || {
+        let fails = failing.swap(false, std::sync::atomic::Ordering::Relaxed);
+        faulty(fails.then_some(5), None)()
+    });
+    assert!(agent::start_in(two, first_fails).unwrap().wait().is_err());
+    let reader = Reader::open(&out).unwrap();
+    let episodes = reader.episodes().unwrap();
+    assert_eq!(episodes.len(), 2);
+    assert_eq!((episodes[0].end, episodes[1].end), (None, Some(EndReason::StepLimit)));
 }
 
 #[test]

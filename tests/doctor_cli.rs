@@ -26,7 +26,7 @@ fn doctor_finds_what_is_broken_and_says_how_to_mend_it() {
         .iter()
         .map(|finding| finding["area"].as_str().unwrap())
         .collect();
-    for area in ["terminal", "models", "back end", "folders", "runs"] {
+    for area in ["terminal", "models", "back end", "games", "folders", "runs"] {
         assert!(areas.contains(&area), "{report}");
     }
     assert!(!home.path().join("workspace").exists(), "looking makes nothing");

@@ -99,7 +99,7 @@ fn a_walk_is_written_down_for_another_process() {
     let Ok(name) = std::env::var(WALKER) else { return };
     let data = install::data_dir().unwrap();
     let mut world = NetHack::open(Some(&name), &data).unwrap();
-    for seed in [7, 8] {
+    for seed in [7, 9] {
         print!("{}", told(&walk(&mut world, seed, 500)).replace('\n', "\nwalk: "));
     }
 }
@@ -137,13 +137,13 @@ fn random_episodes_are_whole_and_repeat() {
     for engine in Engine::ALL {
         let Some(data) = installed(engine) else { continue };
         let mut world = NetHack::open(Some(engine.name()), &data).unwrap();
-        for seed in 100..110 {
-            let frames = walk(&mut world, seed, 300);
+        for seed in 100..104 {
+            let frames = walk(&mut world, seed, 200);
             for (_, frame) in &frames {
                 whole(frame);
             }
-            if seed % 5 == 0 {
-                assert_eq!(told(&frames), told(&walk(&mut world, seed, 300)));
+            if seed == 100 {
+                assert_eq!(told(&frames), told(&walk(&mut world, seed, 200)));
             }
         }
     }

@@ -3,7 +3,7 @@
 //! Emits the events of a step in the order the record promises, and commits them together.
 //! Must not decide what an answer means; that is the phases' work.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use super::controls::{Gate, Permit};
@@ -176,9 +176,8 @@ impl<'a> Episode<'a> {
                 Ok(end) => end,
                 Err(Fault::Aborted) => return Ok(self.played(false)),
                 Err(Fault::World(error)) => {
-                    let message = format!("{error}; the episode ends here, start a new run to play on");
-                    self.push(Body::WorldFailed { message });
-                    Some(EndReason::Failed)
+                    self.leave_open(&error)?;
+                    return Ok(self.played(false));
                 }
                 Err(Fault::Other(text)) => {
                     self.push(Body::Annotated { text });
@@ -196,6 +195,24 @@ impl<'a> Episode<'a> {
                 }
             }
         }
+    }
+
+    /// The world failed: says so in the record, which ends with what was seen last. What the step did before it is not
+    /// kept, so that the step can be played again once the actions before it were.
+    fn leave_open(&mut self, error: &WorldError) -> Result<(), AgentError> {
+        self.events
+            .retain(|event| matches!(event.body, Body::EpisodeStarted { .. } | Body::Observed { .. }));
+        self.push(Body::WorldFailed {
+            message: format!("{error}; the episode stays open: `automem resume` plays its actions again and goes on"),
+        });
+        self.commit()?;
+        let mut failed = self.shared.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.get_or_insert_with(|| AgentError::WorldFailed {
+            episode: self.at.episode,
+            step: self.at.step,
+            error: error.clone(),
+        });
+        Ok(())
     }
 
     fn played(self, over: bool) -> Played {

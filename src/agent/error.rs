@@ -78,6 +78,18 @@ pub enum AgentError {
     /// The world.
     #[error(transparent)]
     World(#[from] WorldError),
+    /// The world failed while an episode was played, which stays open.
+    #[error(
+        "{error}; episode {episode} stays open at step {step}: `automem resume` plays its actions again and goes on"
+    )]
+    WorldFailed {
+        /// The episode.
+        episode: EpisodeNo,
+        /// The step that was not finished.
+        step: StepNo,
+        /// What the world said.
+        error: WorldError,
+    },
     /// The model.
     #[error(transparent)]
     Model(#[from] LlmError),

@@ -232,6 +232,7 @@ pub(super) fn launch(
         recorder: Recorder::new(parts.writer, live, controls.clone()),
         controls: controls.clone(),
         over: std::sync::Mutex::default(),
+        failed: std::sync::Mutex::default(),
         scaffold: scaffold.clone(),
         model: parts.model,
         world: meta.world,

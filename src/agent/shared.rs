@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use super::controls::Controls;
+use super::error::AgentError;
 use super::phases::{Mending, Rules};
 use super::prompts;
 use super::recorder::Recorder;
@@ -35,6 +36,8 @@ pub(super) struct Shared {
     pub(super) controls: Controls,
     /// Memory directories of episodes that are over.
     pub(super) over: Mutex<Vec<MemoryDir>>,
+    /// The first episode that stays open because its world failed.
+    pub(super) failed: Mutex<Option<AgentError>>,
 }
 
 /// What a phase works with.

@@ -86,6 +86,10 @@ pub(super) fn spawn(
                 result = ended;
             }
         }
+        let failed = shared.failed.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let (true, Some(failed)) = (result.is_ok(), failed) {
+            result = Err(failed);
+        }
         let over = result.is_ok() && !shared.controls.cancel().is_cancelled();
         let ended = end(&shared, over);
         shared.controls.finish();
@@ -131,7 +135,8 @@ fn work(
             }
         };
         let played = Episode::new(shared, &mut gate, start)?.play()?;
-        spare = Some(played.world);
+        // A world that failed is not played in again.
+        spare = played.memory.is_some().then_some(played.world);
         let mut over = shared.over.lock().unwrap_or_else(PoisonError::into_inner);
         over.extend(played.memory);
     }

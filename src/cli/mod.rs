@@ -3,6 +3,7 @@
 //! Owns arguments, what is printed and exit codes. Must not do the work: it calls the house.
 
 mod adapter;
+mod bar;
 mod bench;
 mod blame;
 mod completions;
@@ -30,6 +31,7 @@ mod run;
 mod scaffold;
 mod screenshot;
 mod search;
+mod setup;
 mod show;
 mod teller;
 mod train;
@@ -107,6 +109,8 @@ verbs! {
     Adapter => adapter,
     /// Show, check and explain the settings and keys
     Config => config,
+    /// Install games that are not part of this program: NetHack and MiniHack
+    Setup => setup,
     /// Run a world by itself, or check a worker of your own
     Env => env,
     /// Serve a world to another program: JSON lines on stdin and stdout

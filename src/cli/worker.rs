@@ -1,6 +1,6 @@
 //! `automem worker`: a world of this program as a worker, on stdin and stdout.
 
-use std::io;
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -27,6 +27,12 @@ pub(super) struct Args {
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let output = replies()?;
     let input = io::stdin().lock();
+    if input.is_terminal() {
+        eprintln!(
+            "This is for another program, which writes requests here, one a line: {{\"do\":\"hello\",\"protocol\":1}} \
+             is the first. Ctrl-D ends it."
+        );
+    }
     let (served, code) = match open(&args) {
         Ok(mut world) => (worker::serve(&mut *world, input, output), ExitCode::SUCCESS),
         Err(why) => (worker::refuse(&why, input, output), ExitCode::FAILURE),
@@ -41,20 +47,23 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
 /// Opens a world in this process.
 fn open(args: &Args) -> Result<Box<dyn World>, WorldError> {
     let (task, engine) = (args.task.as_deref(), args.engine.as_deref());
-    let data = || args.data.clone().unwrap_or_else(env::nethack::install::data_dir);
+    let data = || match &args.data {
+        Some(data) => Ok(data.clone()),
+        None => env::nethack::install::data_dir(),
+    };
     match args.world.as_str() {
         "nethack" => {
-            if let Some(task) = task.filter(|task| *task != "NetHackChallenge-v0") {
+            if let Some(task) = task.filter(|task| *task != env::nethack::TASK) {
                 return Err(WorldError::Variant {
                     world: "nethack".to_owned(),
                     what: "task",
                     name: task.to_owned(),
-                    known: "NetHackChallenge-v0".to_owned(),
+                    known: env::nethack::TASK.to_owned(),
                 });
             }
-            Ok(Box::new(env::nethack::NetHack::open(engine, &data())?))
+            Ok(Box::new(env::nethack::NetHack::open(engine, &data()?)?))
         }
-        "minihack" => Ok(Box::new(env::minihack::MiniHack::open(task, engine, &data())?)),
+        "minihack" => Ok(Box::new(env::minihack::MiniHack::open(task, engine, &data()?)?)),
         name => {
             let address = env::Address::Built {
                 name: name.to_owned(),

@@ -99,6 +99,18 @@ pub fn things(world: &str) -> &'static [&'static str] {
     }
 }
 
+/// Addresses of all there is to play: a world, or each task of one that has several.
+pub fn choices() -> Vec<String> {
+    let mut choices = Vec::new();
+    for world in WORLDS {
+        match *world {
+            "minihack" => choices.extend(minihack::MiniHack::tasks().map(|task| format!("{world}/{task}"))),
+            _ => choices.push((*world).to_owned()),
+        }
+    }
+    choices
+}
+
 /// Whether an [`Address`] leads to a world of this name; of a worker it is known only once it is opened.
 pub fn leads_to(address: &str, name: &str) -> bool {
     match address.parse::<Address>() {

@@ -56,7 +56,7 @@ pub(super) fn list(workspace: &Workspace) -> Data {
     let here = Here {
         models: catalog::names(&workspace.models_dir()),
         adapters: catalog::names(&workspace.adapters_dir()),
-        worlds: env::WORLDS.iter().map(|&name| name.to_owned()).collect(),
+        worlds: env::choices(),
         scaffolds: scaffolds.collect(),
         last: last_start(workspace),
     };

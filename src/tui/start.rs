@@ -6,6 +6,7 @@ use super::data::{Here, StartRequest};
 use super::fields::{Field, Fields};
 use crate::agent::{NO_SPECIALIST, wanted};
 use crate::config::RunSettings;
+use crate::env;
 use crate::types::Seeds;
 
 /// One thing that can be started.
@@ -205,7 +206,7 @@ impl Form {
             What::World => self.here.worlds.iter().map(String::as_str).collect(),
             What::Scaffold => {
                 let world = self.fields.text(What::World);
-                let fits = self.here.scaffolds.iter().filter(|(_, env)| env == world);
+                let fits = self.here.scaffolds.iter().filter(|(_, env)| env::leads_to(world, env));
                 fits.map(|(name, _)| name.as_str()).collect()
             }
             What::Model => {
@@ -234,7 +235,10 @@ impl Form {
 
     /// What follows from a choice: a scaffold of the world, the short one for the small model.
     fn changed(&mut self, what: What) {
-        if what == What::Model && self.fields.text(What::Model) == SMALL_MODEL {
+        if what == What::Model
+            && self.fields.text(What::Model) == SMALL_MODEL
+            && self.choices(What::Scaffold).contains(&SMALL_SCAFFOLD)
+        {
             self.fields.set(What::Scaffold, SMALL_SCAFFOLD);
         }
         if what == What::World {

@@ -30,6 +30,20 @@ pub struct WorldSpec {
     pub command: Option<String>,
 }
 
+impl WorldSpec {
+    /// What is played, in few words: the world, and the task where it has several.
+    pub fn title(&self) -> String {
+        let name = self.task.strip_suffix("-v0").unwrap_or(&self.task);
+        let task = name
+            .split_once('-')
+            .filter(|(world, _)| world.eq_ignore_ascii_case(&self.name));
+        match task {
+            Some((_, task)) => format!("{} {task}", self.name),
+            None => self.name.clone(),
+        }
+    }
+}
+
 /// One action of a world by its name, such as `Move North`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -256,20 +270,22 @@ pub struct PictureView {
 /// Cells are written as one printable ASCII character each (`0` + id), which is short, readable
 /// in an export, and compresses well over steps.
 fn cells_as_text<S: Serializer>(cells: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
-    let mut text = String::with_capacity(cells.len());
-    for &cell in cells {
-        if cell > 78 {
-            return Err(serde::ser::Error::custom("tile id above 78"));
-        }
-        text.push(char::from(b'0' + cell));
+    if cells.iter().fold(0, |most, cell| most.max(*cell)) > 78 {
+        return Err(serde::ser::Error::custom("tile id above 78"));
     }
-    serializer.serialize_str(&text)
+    let text = cells.iter().map(|cell| b'0' + cell).collect();
+    serializer.serialize_str(&String::from_utf8(text).map_err(serde::ser::Error::custom)?)
 }
 
 fn cells_from_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    text.bytes()
-        .map(|byte| byte.checked_sub(b'0').filter(|id| *id <= 78))
-        .collect::<Option<Vec<u8>>>()
-        .ok_or_else(|| serde::de::Error::custom("a tile map holds a character that is no tile"))
+    let mut cells = String::deserialize(deserializer)?.into_bytes();
+    // Without an early end, so that many are looked at at once: maps are read by the thousand.
+    let fine = cells.iter_mut().fold(true, |fine, cell| {
+        *cell = cell.wrapping_sub(b'0');
+        fine & (*cell <= 78)
+    });
+    match fine {
+        true => Ok(cells),
+        false => Err(serde::de::Error::custom("a tile map holds a character that is no tile")),
+    }
 }

@@ -6,10 +6,13 @@
 //! fork and replay exact.
 
 mod crafter;
+mod nethack;
+mod speech;
 
 use std::sync::Arc;
 
 pub use crafter::CrafterPlayer;
+pub use nethack::NetHackPlayer;
 
 use crate::llm::{ChatModel, LlmError};
 
@@ -20,9 +23,12 @@ use crate::llm::{ChatModel, LlmError};
 pub fn open(world: &str) -> Result<Arc<dyn ChatModel>, LlmError> {
     match world {
         "crafter" => Ok(Arc::new(CrafterPlayer::new())),
+        "nethack" | "minihack" => Ok(Arc::new(NetHackPlayer::new())),
         _ => Err(LlmError::Unknown {
             name: "scripted".into(),
-            hint: format!("there is a scripted player for crafter only, not for {world}; name a language model"),
+            hint: format!(
+                "there is a scripted player for crafter, nethack and minihack, not for {world}; name a language model"
+            ),
         }),
     }
 }

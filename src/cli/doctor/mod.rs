@@ -1,6 +1,7 @@
 //! `automem doctor`: what this machine, terminal and workspace have to offer, and what is wrong
 //! with them. Each problem comes with its fix.
 
+mod games;
 mod machine;
 mod terminal;
 
@@ -91,12 +92,14 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Ok(workspace) => {
             findings.extend(machine::models(&workspace));
             findings.extend(machine::back_end());
+            findings.extend(games::games());
             findings.extend(machine::folders(&workspace));
             findings.extend(machine::themes(&workspace));
             findings.extend(machine::runs(&workspace));
         }
         Err(error) => {
             findings.extend(machine::back_end());
+            findings.extend(games::games());
             findings.push(
                 Finding::new("folders", "workspace", State::Broken, error.to_string())
                     .fix("set AUTOMEM_HOME to a folder of yours"),

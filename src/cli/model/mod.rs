@@ -12,6 +12,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Subcommand;
 
+use super::bar::bytes_text;
 use crate::config::Workspace;
 use crate::jobs::Cancel;
 use crate::llm::catalog::{self, InstalledModel};
@@ -85,14 +86,4 @@ fn cancel_on_signals() -> anyhow::Result<Cancel> {
         signal_hook::flag::register(signal, cancel.flag()).context("Ctrl-C cannot be listened to")?;
     }
     Ok(cancel)
-}
-
-/// Bytes for people.
-fn bytes_text(bytes: u64) -> String {
-    match bytes {
-        0..1_000 => format!("{bytes} B"),
-        1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
-        _ => format!("{:.2} GB", bytes as f64 / 1e9),
-    }
 }

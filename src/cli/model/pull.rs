@@ -1,17 +1,16 @@
 //! `automem model pull`: progress on stderr, the result on stdout.
 
-use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use serde_json::json;
 
+use super::super::bar::Bar;
 use super::super::output;
 use super::{bytes_text, workspace};
 use crate::llm::catalog;
-use crate::llm::pull::{HF_FORM, PullProgress, RemoteFile, Source, pull};
+use crate::llm::pull::{HF_FORM, RemoteFile, Source, pull};
 
 /// Arguments of `automem model pull`.
 #[derive(Debug, clap::Args)]
@@ -42,7 +41,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let cancel = super::cancel_on_signals()?;
     let mut bar = Bar::new();
     let result = pull(&source, &name, &workspace.models_dir(), &cancel, &mut |progress| {
-        bar.draw(progress)
+        bar.draw(progress.stage.word(), progress.done, progress.total);
     });
     bar.clear();
     let pulled = result?;
@@ -120,62 +119,4 @@ fn source(args: &Args) -> anyhow::Result<(Source, String)> {
         args.model,
         names.join(", ")
     )
-}
-
-/// A line of progress: redrawn on a terminal, now and then a new one elsewhere.
-struct Bar {
-    terminal: bool,
-    drawn: Option<Instant>,
-    began: Instant,
-    last: Option<(crate::llm::pull::Stage, u64)>,
-}
-
-impl Bar {
-    fn new() -> Self {
-        Self {
-            terminal: std::io::stderr().is_terminal(),
-            drawn: None,
-            began: Instant::now(),
-            last: None,
-        }
-    }
-
-    fn draw(&mut self, progress: PullProgress) {
-        // Some servers do not say how much there is.
-        let total = progress.total.max(progress.done).max(1);
-        let percent = progress.done * 100 / total;
-        let (stage, before) = self.last.unwrap_or((progress.stage, 0));
-        let new_stage = self.last.is_none() || stage != progress.stage;
-        if new_stage {
-            self.began = Instant::now();
-        }
-        if self.terminal {
-            let often = Duration::from_millis(50);
-            if !new_stage && self.drawn.is_some_and(|at| at.elapsed() < often) {
-                return;
-            }
-            self.drawn = Some(Instant::now());
-            let full = usize::try_from(percent * 30 / 100).unwrap_or(0).min(30);
-            let rate = progress.done as f64 / self.began.elapsed().as_secs_f64().max(0.001);
-            eprint!(
-                "\r\x1b[2K{:<9} {}{} {percent:>3} %  {} of {}, {}/s",
-                progress.stage.word(),
-                "█".repeat(full),
-                "░".repeat(30 - full),
-                bytes_text(progress.done),
-                bytes_text(total),
-                bytes_text(rate as u64),
-            );
-            let _ = std::io::stderr().flush();
-        } else if new_stage || percent / 25 > before / 25 {
-            eprintln!("{} {percent} % of {}", progress.stage.word(), bytes_text(total));
-        }
-        self.last = Some((progress.stage, percent));
-    }
-
-    fn clear(&mut self) {
-        if self.terminal && self.drawn.is_some() {
-            eprint!("\r\x1b[2K");
-        }
-    }
 }

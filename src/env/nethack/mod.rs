@@ -5,7 +5,7 @@
 
 mod challenge;
 mod date;
-mod elf;
+pub(in crate::env) mod elf;
 mod ends;
 mod ffi;
 mod game;

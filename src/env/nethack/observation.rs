@@ -1,6 +1,6 @@
 //! What the game shows after each key, as the library writes it.
 
-use std::ffi::{c_int, c_long};
+use std::ffi::c_int;
 
 /// Columns of the map.
 pub const COLUMNS: usize = 79;
@@ -53,8 +53,8 @@ pub mod stat {
     pub const DLVL: usize = 24;
 }
 
-/// The status numbers, see [`stat`].
-pub type Stats = [c_long; 27];
+/// The status numbers, see [`stat`]; C's `long`, which has 64 bits wherever the library exists.
+pub type Stats = [i64; 27];
 
 /// Everything the game shows.
 #[derive(Debug, Clone, PartialEq, Eq)]

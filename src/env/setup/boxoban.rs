@@ -87,7 +87,7 @@ pub(super) fn check(folder: &Path, cancel: &Cancel) -> Result<u64, SetupError> {
 }
 
 /// The files of levels in a folder, in order.
-fn names(folder: &Path) -> Result<Vec<String>, SetupError> {
+pub(super) fn names(folder: &Path) -> Result<Vec<String>, SetupError> {
     let mut found = Vec::new();
     for set in SETS {
         let place = folder.join(set);

@@ -12,10 +12,12 @@
 //! | `sums` | what makes a folder complete |
 //! | `boxoban` | the Boxoban levels |
 //! | `fetch` | one file over HTTPS |
+//! | `look` | what is installed, and what is wrong with it |
 
 mod boxoban;
 mod error;
 mod fetch;
+mod look;
 mod obtain;
 pub mod packages;
 mod sums;
@@ -28,6 +30,7 @@ use std::path::{Path, PathBuf};
 
 pub use boxoban::{Boxoban, FOLDER as BOXOBAN};
 pub use error::SetupError;
+pub use look::{How, Seen, look};
 
 use error::io_error;
 use packages::Package;

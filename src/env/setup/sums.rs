@@ -33,26 +33,42 @@ pub(super) fn seal(folder: &Path, files: &[String], source: &str, cancel: &Cance
 
 /// Whether a folder is complete and came from this source. Bytes of its files, or `None`.
 pub(super) fn complete(folder: &Path, source: &str, cancel: &Cancel) -> Result<Option<u64>, SetupError> {
-    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_default();
-    let sums = read(SUMS);
-    if read(SOURCE).trim_end() != source || sums.is_empty() {
+    if read(folder, SOURCE).trim_end() != source {
         return Ok(None);
     }
+    verified(folder, &read(folder, SUMS), cancel)
+}
+
+/// Whether every file is there as it was put; `None` where the folder does not name its files.
+pub(super) fn intact(folder: &Path, cancel: &Cancel) -> Result<Option<bool>, SetupError> {
+    let sums = read(folder, SUMS);
+    if sums.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(verified(folder, &sums, cancel)?.is_some()))
+}
+
+/// Bytes of the files that are named, when each is there with its sum.
+fn verified(folder: &Path, sums: &str, cancel: &Cancel) -> Result<Option<u64>, SetupError> {
     let mut bytes = 0;
     for line in sums.lines() {
         let Some((expected, file)) = line.split_once("  ") else {
             return Ok(None);
         };
         let path = folder.join(file);
-        let Ok(metadata) = std::fs::metadata(&path).map(|metadata| metadata.len()) else {
+        let Ok(metadata) = std::fs::metadata(&path) else {
             return Ok(None);
         };
-        bytes += metadata;
-        if sum(&path, cancel)? != expected {
+        bytes += metadata.len();
+        if !metadata.is_file() || sum(&path, cancel)? != expected {
             return Ok(None);
         }
     }
-    Ok(Some(bytes))
+    Ok((!sums.is_empty()).then_some(bytes))
+}
+
+fn read(folder: &Path, name: &str) -> String {
+    std::fs::read_to_string(folder.join(name)).unwrap_or_default()
 }
 
 /// The two texts of a complete folder, to compare it with another.

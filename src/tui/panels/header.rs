@@ -92,7 +92,11 @@ fn open_run(watch: &Watch, area: Rect, buf: &mut Buffer, theme: &Theme) {
     } else {
         format!("{} (no LLM)", players(watch))
     };
-    let parts = [format!("{}{seed}", meta.world.name), meta.scaffold.name.clone(), model];
+    let parts = [
+        format!("{}{seed}", meta.world.title()),
+        meta.scaffold.name.clone(),
+        model,
+    ];
     let mut line = text::clean(&parts[0]).into_owned();
     for (at, part) in parts.iter().enumerate().skip(1) {
         let more = format!("{line} · {}", text::clean(part));

@@ -7,7 +7,7 @@
 
 mod pins;
 
-use std::ffi::{c_char, c_int, c_long, c_uchar, c_ulong, c_void};
+use std::ffi::{c_char, c_int, c_uchar, c_ulong, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -74,7 +74,7 @@ struct RawObservation {
     chars: *mut c_uchar,
     colors: *mut c_uchar,
     specials: *mut c_uchar,
-    blstats: *mut c_long,
+    blstats: *mut i64,
     message: *mut c_uchar,
     program_state: *mut c_int,
     internal: *mut c_int,

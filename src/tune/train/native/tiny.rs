@@ -63,6 +63,11 @@ fn tokenizer() -> Vec<(&'static str, Value)> {
 /// A whole file. llama has its own head, scaled positions and Llama 3's frequencies; qwen2 biases; qwen3 norms of heads
 /// that together are wider than the model.
 pub fn file(architecture: &str, seed: u64) -> Vec<u8> {
+    file_for(architecture, seed, 512)
+}
+
+/// The same with room for so many tokens.
+pub fn file_for(architecture: &str, seed: u64, context: usize) -> Vec<u8> {
     let width = if architecture == "qwen3" { 24 } else { 32 };
     let (q, kv) = (HEADS * HEAD_WIDTH, KV_HEADS * HEAD_WIDTH);
     let mut state = seed;
@@ -121,7 +126,7 @@ pub fn file(architecture: &str, seed: u64) -> Vec<u8> {
         ("general.name".to_owned(), Value::String(format!("tiny {architecture}"))),
         ("general.file_type".to_owned(), Value::U32(0)),
         (own("vocab_size"), number(VOCABULARY)),
-        (own("context_length"), number(512)),
+        (own("context_length"), number(context)),
         (own("embedding_length"), number(width)),
         (own("block_count"), number(LAYERS)),
         (own("feed_forward_length"), number(INNER)),

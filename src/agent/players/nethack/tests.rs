@@ -1,0 +1,1 @@
+//! The player reads real observations and answers as it should.
