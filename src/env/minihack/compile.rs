@@ -68,6 +68,8 @@ pub struct Compiler {
     pub lib: PathBuf,
     /// Where archives are kept.
     pub cache: PathBuf,
+    /// Where the tools work, if not in the system's place for such things.
+    pub scratch: Option<PathBuf>,
 }
 
 /// An archive on disk, there for as long as this lives.
@@ -108,11 +110,12 @@ impl Compiler {
     /// # Errors
     /// When a tool or a file is missing or does not work.
     pub fn once(&self, des: &[u8]) -> Result<Archive, CompileError> {
+        let parent = self.scratch.clone().unwrap_or_else(std::env::temp_dir);
         let folder = tempfile::Builder::new()
             .prefix("automem-level-")
-            .tempdir()
+            .tempdir_in(&parent)
             .map_err(|error| CompileError::File {
-                path: std::env::temp_dir(),
+                path: parent,
                 action: "takes no new folder",
                 error,
                 next: "make room there or set TMPDIR to another folder",
@@ -267,6 +270,7 @@ mod tests {
             tools: folder.join("tools"),
             lib: folder.join("lib"),
             cache: folder.join("cache"),
+            scratch: None,
         };
         let calls = folder.join("calls");
         let note = format!("echo \"$0 $*\" >> {}", calls.display());
@@ -339,6 +343,20 @@ mod tests {
         let path = archive.path().to_owned();
         drop(archive);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_place_that_takes_no_folder_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut compiler = compiler(folder.path());
+        compiler.scratch = Some(folder.path().join("calls"));
+        let error = compiler.once(b"one").unwrap_err().to_string();
+        assert!(
+            error.contains("calls takes no new folder") && error.contains("TMPDIR"),
+            "{error}"
+        );
+        compiler.scratch = Some(folder.path().to_owned());
+        assert!(compiler.once(b"one").unwrap().path().starts_with(folder.path()));
     }
 
     #[test]
