@@ -22,7 +22,7 @@ const MAX_OUTPUT: usize = 2000;
 
 /// Why there is no archive.
 #[derive(Debug, thiserror::Error)]
-pub enum CompileError {
+pub(super) enum CompileError {
     /// A file is missing or cannot be read or written.
     #[error("{path} {action}: {error}; {next}")]
     File {
@@ -61,7 +61,7 @@ const REINSTALL: &str = "run `automem setup nethack` to install it again";
 
 /// Makes archives of levels.
 #[derive(Debug, Clone)]
-pub struct Compiler {
+pub(super) struct Compiler {
     /// The folder with `lev_comp` and `dlb`.
     pub tools: PathBuf,
     /// The folder with MiniHack's `dungeon` and `quest.dat`.
@@ -74,7 +74,7 @@ pub struct Compiler {
 
 /// An archive on disk, there for as long as this lives.
 #[derive(Debug)]
-pub struct Archive {
+pub(super) struct Archive {
     path: PathBuf,
     /// The folder it is in, where it is not kept.
     _folder: Option<TempDir>,
@@ -82,7 +82,7 @@ pub struct Archive {
 
 impl Archive {
     /// The `nhdat`.
-    pub fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         &self.path
     }
 }
@@ -93,7 +93,7 @@ impl Compiler {
     ///
     /// # Errors
     /// When a tool or a file is missing or does not work.
-    pub fn kept(&self, des: &[u8]) -> Result<Archive, CompileError> {
+    pub(super) fn kept(&self, des: &[u8]) -> Result<Archive, CompileError> {
         let path = self.cache.join(format!("{}.nhdat", self.key(des)?));
         if is_whole(&path) {
             return Ok(Archive { path, _folder: None });
@@ -109,7 +109,7 @@ impl Compiler {
     ///
     /// # Errors
     /// When a tool or a file is missing or does not work.
-    pub fn once(&self, des: &[u8]) -> Result<Archive, CompileError> {
+    pub(super) fn once(&self, des: &[u8]) -> Result<Archive, CompileError> {
         let parent = self.scratch.clone().unwrap_or_else(std::env::temp_dir);
         let folder = tempfile::Builder::new()
             .prefix("automem-level-")

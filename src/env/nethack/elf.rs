@@ -93,7 +93,7 @@ impl<'a> Elf<'a> {
     ///
     /// # Errors
     /// When it is no 64-bit ELF library of this machine.
-    pub(super) fn read(bytes: &'a [u8]) -> Result<Self, ElfError> {
+    pub(in crate::env) fn read(bytes: &'a [u8]) -> Result<Self, ElfError> {
         if !bytes.starts_with(b"\x7fELF") {
             let start: Vec<String> = bytes.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
             let start = if start.is_empty() {
