@@ -27,7 +27,7 @@ fn installed(engine: Engine) -> Option<PathBuf> {
         Ok(_) => Some(data),
         Err(missing) if std::env::var_os(install::VARIABLE).is_some() => panic!("{missing}"),
         Err(missing) => {
-            eprintln!("skipped: {missing} (AUTOMEM_NETHACK names the folder that holds it)");
+            eprintln!("skipped: {missing}");
             None
         }
     }
@@ -99,8 +99,14 @@ fn a_walk_is_written_down_for_another_process() {
     let Ok(name) = std::env::var(WALKER) else { return };
     let data = install::data_dir().unwrap();
     let mut world = NetHack::open(Some(&name), &data).unwrap();
-    for seed in [7, 8] {
-        print!("{}", told(&walk(&mut world, seed, 500)).replace('\n', "\nwalk: "));
+    let mut steps = 0;
+    for seed in 7.. {
+        let frames = walk(&mut world, seed, 500);
+        print!("\nwalk: {}", told(&frames).trim_end().replace('\n', "\nwalk: "));
+        steps += frames.len();
+        if steps >= 500 {
+            break;
+        }
     }
 }
 
@@ -126,7 +132,7 @@ fn another_process_plays_the_same() {
             lines
         };
         let (first, second) = (other("UTC"), other("Asia/Tokyo"));
-        assert!(first.len() > 400, "{}", first.len());
+        assert!(first.len() >= 500, "{}", first.len());
         assert_eq!(first, second, "{}", engine.name());
     }
 }
@@ -137,13 +143,13 @@ fn random_episodes_are_whole_and_repeat() {
     for engine in Engine::ALL {
         let Some(data) = installed(engine) else { continue };
         let mut world = NetHack::open(Some(engine.name()), &data).unwrap();
-        for seed in 100..110 {
-            let frames = walk(&mut world, seed, 300);
+        for seed in 100..104 {
+            let frames = walk(&mut world, seed, 200);
             for (_, frame) in &frames {
                 whole(frame);
             }
-            if seed % 5 == 0 {
-                assert_eq!(told(&frames), told(&walk(&mut world, seed, 300)));
+            if seed == 100 {
+                assert_eq!(told(&frames), told(&walk(&mut world, seed, 200)));
             }
         }
     }

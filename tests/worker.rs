@@ -200,3 +200,22 @@ fn a_crash_is_an_error_of_its_step_and_the_actions_lead_back() {
     std::fs::remove_file(folder.path().join("die")).unwrap();
     assert_eq!(play(&mut *world).unwrap(), whole, "the same frames and digests");
 }
+
+#[test]
+fn a_worker_is_not_told_the_keys_of_models() {
+    let said = Command::new(env!("CARGO_BIN_EXE_automem"))
+        .args([
+            "env",
+            "check",
+            "--json",
+            "--",
+            "sh",
+            "-c",
+            "echo key=$OPENAI_API_KEY. >&2; exit 3",
+        ])
+        .env("OPENAI_API_KEY", "sk-secret")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&said.stdout);
+    assert!(text.contains("key=.") && !text.contains("sk-secret"), "{text}");
+}

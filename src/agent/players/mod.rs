@@ -26,7 +26,9 @@ pub fn open(world: &str) -> Result<Arc<dyn ChatModel>, LlmError> {
         "nethack" | "minihack" => Ok(Arc::new(NetHackPlayer::new())),
         _ => Err(LlmError::Unknown {
             name: "scripted".into(),
-            hint: format!("there is a scripted player for crafter, nethack and minihack, not for {world}; name a language model"),
+            hint: format!(
+                "there is a scripted player for crafter, nethack and minihack, not for {world}; name a language model"
+            ),
         }),
     }
 }

@@ -22,7 +22,7 @@ const MAX_OUTPUT: usize = 2000;
 
 /// Why there is no archive.
 #[derive(Debug, thiserror::Error)]
-pub enum CompileError {
+pub(super) enum CompileError {
     /// A file is missing or cannot be read or written.
     #[error("{path} {action}: {error}; {next}")]
     File {
@@ -61,18 +61,20 @@ const REINSTALL: &str = "run `automem setup nethack` to install it again";
 
 /// Makes archives of levels.
 #[derive(Debug, Clone)]
-pub struct Compiler {
+pub(super) struct Compiler {
     /// The folder with `lev_comp` and `dlb`.
     pub tools: PathBuf,
     /// The folder with MiniHack's `dungeon` and `quest.dat`.
     pub lib: PathBuf,
     /// Where archives are kept.
     pub cache: PathBuf,
+    /// Where the tools work, if not in the system's place for such things.
+    pub scratch: Option<PathBuf>,
 }
 
 /// An archive on disk, there for as long as this lives.
 #[derive(Debug)]
-pub struct Archive {
+pub(super) struct Archive {
     path: PathBuf,
     /// The folder it is in, where it is not kept.
     _folder: Option<TempDir>,
@@ -80,7 +82,7 @@ pub struct Archive {
 
 impl Archive {
     /// The `nhdat`.
-    pub fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         &self.path
     }
 }
@@ -91,7 +93,7 @@ impl Compiler {
     ///
     /// # Errors
     /// When a tool or a file is missing or does not work.
-    pub fn kept(&self, des: &[u8]) -> Result<Archive, CompileError> {
+    pub(super) fn kept(&self, des: &[u8]) -> Result<Archive, CompileError> {
         let path = self.cache.join(format!("{}.nhdat", self.key(des)?));
         if is_whole(&path) {
             return Ok(Archive { path, _folder: None });
@@ -107,12 +109,13 @@ impl Compiler {
     ///
     /// # Errors
     /// When a tool or a file is missing or does not work.
-    pub fn once(&self, des: &[u8]) -> Result<Archive, CompileError> {
+    pub(super) fn once(&self, des: &[u8]) -> Result<Archive, CompileError> {
+        let parent = self.scratch.clone().unwrap_or_else(std::env::temp_dir);
         let folder = tempfile::Builder::new()
             .prefix("automem-level-")
-            .tempdir()
+            .tempdir_in(&parent)
             .map_err(|error| CompileError::File {
-                path: std::env::temp_dir(),
+                path: parent,
                 action: "takes no new folder",
                 error,
                 next: "make room there or set TMPDIR to another folder",
@@ -267,6 +270,7 @@ mod tests {
             tools: folder.join("tools"),
             lib: folder.join("lib"),
             cache: folder.join("cache"),
+            scratch: None,
         };
         let calls = folder.join("calls");
         let note = format!("echo \"$0 $*\" >> {}", calls.display());
@@ -339,6 +343,20 @@ mod tests {
         let path = archive.path().to_owned();
         drop(archive);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_place_that_takes_no_folder_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut compiler = compiler(folder.path());
+        compiler.scratch = Some(folder.path().join("calls"));
+        let error = compiler.once(b"one").unwrap_err().to_string();
+        assert!(
+            error.contains("calls takes no new folder") && error.contains("TMPDIR"),
+            "{error}"
+        );
+        compiler.scratch = Some(folder.path().to_owned());
+        assert!(compiler.once(b"one").unwrap().path().starts_with(folder.path()));
     }
 
     #[test]

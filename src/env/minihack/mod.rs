@@ -2,8 +2,9 @@
 //!
 //! Owns BALROG's eight tasks: their levels, actions, rewards and ends. The game itself, its texts and its frames
 //! are [`nethack`](super::nethack)'s. With balrog-nle the same seed and actions give the frames and rewards of
-//! MiniHack 0.1.6, with nle those of MiniHack 1.0.2, which recorded episodes in `tests/fixtures/nethack` prove;
-//! for Boxoban the choice of the level is this program's, see [`levels`].
+//! MiniHack 0.1.6, with nle those of MiniHack 1.0.2, which recorded episodes in `tests/fixtures/nethack` prove.
+//! For Boxoban the choice of the level is this program's: the seed draws a file of the set, sorted by name, and a
+//! level of that file.
 
 mod compile;
 mod levels;
@@ -86,7 +87,7 @@ impl MiniHack {
         Ok(world)
     }
 
-    /// Lets each game make its folder here instead of in the system's place for such things.
+    /// Lets each game and level make its folder here instead of in the system's place for such things.
     #[must_use]
     pub fn with_scratch(mut self, folder: impl Into<PathBuf>) -> Self {
         self.scratch = Some(folder.into());
@@ -115,6 +116,7 @@ impl MiniHack {
             tools: self.engine.nethackdir(&self.data),
             lib: self.minihack().join("lib"),
             cache: self.data.join("minihack-levels"),
+            scratch: self.scratch.clone(),
         };
         let made = match self.task.source {
             // One of hundreds of thousands: not worth keeping.

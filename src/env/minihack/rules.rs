@@ -14,7 +14,7 @@ const BOXOBAN_BOULDER: f64 = 0.1;
 
 /// What a task counts in one episode.
 #[derive(Debug)]
-pub struct Goal {
+pub(super) struct Goal {
     answers_questions: bool,
     boulders: Option<Boulders>,
 }
@@ -30,7 +30,7 @@ struct Boulders {
 
 impl Goal {
     /// The task's, in an episode that has not begun.
-    pub fn new(task: &Task) -> Self {
+    pub(super) fn new(task: &Task) -> Self {
         Self {
             answers_questions: task.answers_questions,
             boulders: matches!(task.source, Source::Boxoban(_)).then(Boulders::default),

@@ -8,11 +8,11 @@ use crate::env::nethack::keys;
 const INSTRUCTION: &str = include_str!("instruction.txt");
 
 /// Steps after which a task is cut off, as BALROG sets it.
-pub const STEP_LIMIT: u32 = 100;
+pub(super) const STEP_LIMIT: u32 = 100;
 
 /// Where a task's level comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub(super) enum Source {
     /// A des-file of MiniHack's package.
     Shipped(&'static str),
     /// A maze of so many cells on each side, drawn by the game.
@@ -25,7 +25,7 @@ pub enum Source {
 
 /// One task.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Task {
+pub(super) struct Task {
     /// Its name in MiniHack's registry.
     pub id: &'static str,
     /// Its level.
@@ -117,7 +117,7 @@ const BOXOBAN_GOAL: &str = "push every boulder, shown as `` ` `` , onto a founta
      against it; you cannot pull one, nor push two at once. What is pushed into a corner stays there.";
 
 /// Every task.
-pub const TASKS: &[Task] = &[
+pub(super) const TASKS: &[Task] = &[
     Task {
         id: "MiniHack-MazeWalk-9x9-v0",
         source: Source::Maze(9),
@@ -186,7 +186,7 @@ pub const TASKS: &[Task] = &[
 
 impl Task {
     /// The task of this name; the first where none is named.
-    pub fn find(name: Option<&str>) -> Option<&'static Self> {
+    pub(super) fn find(name: Option<&str>) -> Option<&'static Self> {
         match name {
             None => TASKS.first(),
             Some(name) => TASKS.iter().find(|task| task.id == name),
@@ -194,7 +194,7 @@ impl Task {
     }
 
     /// What its success is, in words.
-    pub fn success(&self) -> &'static str {
+    pub(super) fn success(&self) -> &'static str {
         match self.source {
             Source::Boxoban(_) => "every boulder is on a fountain",
             _ => "on the stairs down",
@@ -202,13 +202,13 @@ impl Task {
     }
 
     /// Names of all tasks, for an error.
-    pub fn known() -> String {
+    pub(super) fn known() -> String {
         let ids: Vec<&str> = TASKS.iter().map(|task| task.id).collect();
         ids.join(", ")
     }
 
     /// The rules as the agent is told them.
-    pub fn instruction_prompt(&self) -> String {
+    pub(super) fn instruction_prompt(&self) -> String {
         let words = self
             .actions
             .iter()

@@ -140,7 +140,7 @@ impl World for NetHack {
 impl Episode {
     fn frame(&mut self, outcome: Option<&Outcome>) -> Frame {
         let stats = self.play.stats();
-        let now = progression(stats[stat::DEPTH].into(), stats[stat::LEVEL].into());
+        let now = progression(stats[stat::DEPTH], stats[stat::LEVEL]);
         self.progression = self.progression.max(now);
         self.play.frame(outcome, self.progression, Map::new())
     }
@@ -159,14 +159,14 @@ impl Rules for Score {
     }
 
     fn judge(&mut self, turn: &Turn<'_>) -> Judgement {
-        let now = i64::from(turn.now.blstats[stat::TURN]);
+        let now = turn.now.blstats[stat::TURN];
         if self.turn == Some(now) {
             self.idle += 1;
         } else {
             self.turn = Some(now);
             self.idle = 0;
         }
-        let gained = i64::from(turn.now.blstats[stat::SCORE]) - i64::from(turn.before[stat::SCORE]);
+        let gained = turn.now.blstats[stat::SCORE] - turn.before[stat::SCORE];
         Judgement {
             // After the end all status numbers are zero.
             reward: if turn.in_normal_game { gained as f64 } else { 0.0 },

@@ -5,34 +5,34 @@
 
 /// The date that is shown: 2026-07-07, 12:00 UTC. Neither new nor full moon by the game's rule, no Friday 13th, no
 /// night.
-pub const SHOWN: i64 = 1_783_425_600;
+pub(super) const SHOWN: i64 = 1_783_425_600;
 
 /// The same as text, as a frame's `info` records it.
-pub const SHOWN_TEXT: &str = "2026-07-07T12:00:00Z";
+pub(super) const SHOWN_TEXT: &str = "2026-07-07T12:00:00Z";
 
 /// An instant in UTC, broken down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Parts {
+pub(super) struct Parts {
     /// Year.
-    pub year: i32,
+    pub(super) year: i32,
     /// 1 to 12.
-    pub month: i32,
+    pub(super) month: i32,
     /// 1 to 31.
-    pub day: i32,
+    pub(super) day: i32,
     /// 0 to 23.
-    pub hour: i32,
+    pub(super) hour: i32,
     /// 0 to 59.
-    pub minute: i32,
+    pub(super) minute: i32,
     /// 0 to 59.
-    pub second: i32,
+    pub(super) second: i32,
     /// 0 (Sunday) to 6.
-    pub week_day: i32,
+    pub(super) week_day: i32,
     /// Days since the first of January.
-    pub year_day: i32,
+    pub(super) year_day: i32,
 }
 
 /// Breaks seconds since 1970 down, in UTC.
-pub fn parts(seconds: i64) -> Parts {
+pub(super) fn parts(seconds: i64) -> Parts {
     let Ok(at) = jiff::Timestamp::from_second(seconds) else {
         return parts(0);
     };

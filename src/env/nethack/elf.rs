@@ -7,7 +7,7 @@ use std::ops::Range;
 
 /// Why a file is no library for this machine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ElfError {
+pub(in crate::env) enum ElfError {
     /// Not the format of Linux's libraries.
     #[error("the file is no ELF library (it begins with {0})")]
     NotElf(String),
@@ -36,7 +36,7 @@ struct Segment {
 
 /// A library's file.
 #[derive(Debug)]
-pub struct Elf<'a> {
+pub(in crate::env) struct Elf<'a> {
     bytes: &'a [u8],
     segments: Vec<Segment>,
     /// What is read-only once the library is loaded.
@@ -93,7 +93,7 @@ impl<'a> Elf<'a> {
     ///
     /// # Errors
     /// When it is no 64-bit ELF library of this machine.
-    pub fn read(bytes: &'a [u8]) -> Result<Self, ElfError> {
+    pub(in crate::env) fn read(bytes: &'a [u8]) -> Result<Self, ElfError> {
         if !bytes.starts_with(b"\x7fELF") {
             let start: Vec<String> = bytes.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
             let start = if start.is_empty() {
@@ -203,7 +203,7 @@ impl<'a> Elf<'a> {
     }
 
     /// Address of a function it exports, counted from where the library begins.
-    pub fn export(&self, name: &str) -> Option<u64> {
+    pub(super) fn export(&self, name: &str) -> Option<u64> {
         let table = self.symbols.clone()?;
         table
             .step_by(SYMBOL)
@@ -216,7 +216,7 @@ impl<'a> Elf<'a> {
 
     /// Where the address of an imported function is kept, counted from where the library begins; none where that
     /// place is read-only once the library is loaded.
-    pub fn slots(&self, name: &str) -> Vec<u64> {
+    pub(super) fn slots(&self, name: &str) -> Vec<u64> {
         let mut found = Vec::new();
         for (table, size) in [(23, 2), (7, 8)] {
             let (Some(table), Some(size)) = (self.dynamic(table), self.dynamic(size)) else {

@@ -39,7 +39,7 @@ pub(in crate::env) struct GameOptions<'a> {
 
 /// Why a game did not start.
 #[derive(Debug, thiserror::Error)]
-pub enum GameError {
+pub(in crate::env) enum GameError {
     /// The engine is not there.
     #[error(transparent)]
     Missing(#[from] Missing),
@@ -108,11 +108,6 @@ impl Game {
     /// The hero is alive and the game under way.
     pub(in crate::env) fn in_normal_game(&self) -> bool {
         self.native.in_normal_game()
-    }
-
-    /// How the game ended, by the game's own numbering.
-    pub(in crate::env) fn how_done(&self) -> i32 {
-        self.native.how_done()
     }
 
     /// What the game shows.

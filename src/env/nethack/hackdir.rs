@@ -13,7 +13,7 @@ pub(super) struct HackDir(TempDir);
 /// Why there is no folder for a game.
 #[derive(Debug, thiserror::Error)]
 #[error("the game's folder cannot be made in {parent}: {cause}; let TMPDIR name a folder that can be written", parent = parent.display())]
-pub struct HackDirError {
+pub(in crate::env) struct HackDirError {
     /// Where.
     parent: PathBuf,
     /// Why.

@@ -20,7 +20,7 @@ mod text;
 
 pub use challenge::{NetHack, TASK};
 pub(in crate::env) use ends::End;
-pub(in crate::env) use game::{GameError, GameOptions};
+pub(in crate::env) use game::GameOptions;
 pub use install::Engine;
-pub(in crate::env) use observation::{COLUMNS, Observation, ROWS, Stats, stat};
+pub(in crate::env) use observation::{Observation, stat};
 pub(in crate::env) use play::{Judgement, Outcome, Play, Rules, Turn};

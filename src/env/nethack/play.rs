@@ -11,7 +11,6 @@ use super::ends::{self, End};
 use super::game::{Game, GameError, GameOptions};
 use super::observation::{Observation, Stats, stat};
 use super::{screen, text};
-use crate::protocol::sanitize::clean;
 use crate::types::{Digest, Frame, View};
 
 const SPACE: u8 = 32;
@@ -223,11 +222,6 @@ impl<R: Rules> Play<R> {
         self.spare_questions(false);
     }
 
-    /// What the game shows.
-    pub(in crate::env) fn seen(&self) -> &Observation {
-        self.game.seen()
-    }
-
     /// The last status numbers of the living hero.
     pub(in crate::env) fn stats(&self) -> &Stats {
         &self.stats
@@ -244,8 +238,8 @@ impl<R: Rules> Play<R> {
         let mut info = self.info(outcome);
         info.extend(extra);
         Frame {
-            long: clean(&text::long(seen, &self.message)).into_owned(),
-            short: clean(&text::short(seen)).into_owned(),
+            long: text::safe(text::long(seen, &self.message)),
+            short: text::safe(text::short(seen)),
             view: View::Grid(screen::grid(seen)),
             reward: outcome.map_or(0.0, |outcome| outcome.reward),
             terminated: self.end.is_some_and(|end| end != End::Aborted),
@@ -276,7 +270,7 @@ impl<R: Rules> Play<R> {
         ] {
             info.insert(name.into(), json!(stats[index]));
         }
-        info.insert("hunger".into(), json!(hunger(stats[stat::HUNGER].into())));
+        info.insert("hunger".into(), json!(hunger(stats[stat::HUNGER])));
         if !self.role.is_empty() {
             info.insert("role".into(), json!(self.role));
         }
@@ -314,18 +308,15 @@ fn hunger(state: i64) -> &'static str {
 
 /// Digest of a state: of the one before, the action, and everything shown.
 fn chained(before: Digest, action: &str, seen: &Observation) -> Digest {
-    let mut numbers = Vec::with_capacity(4096);
-    numbers.extend(seen.glyphs.iter().flat_map(|number| number.to_le_bytes()));
-    numbers.extend(seen.inv_glyphs.iter().flat_map(|number| number.to_le_bytes()));
-    numbers.extend(seen.blstats.iter().flat_map(|number| number.to_le_bytes()));
+    let mut all = Vec::with_capacity(24 << 10);
+    all.extend(seen.glyphs.iter().flat_map(|number| number.to_le_bytes()));
+    all.extend(seen.inv_glyphs.iter().flat_map(|number| number.to_le_bytes()));
+    all.extend(seen.blstats.iter().flat_map(|number| number.to_le_bytes()));
     for part in [&seen.program_state[..], &seen.internal, &seen.misc] {
-        numbers.extend(part.iter().flat_map(|number| number.to_le_bytes()));
+        all.extend(part.iter().flat_map(|number| number.to_le_bytes()));
     }
-    numbers.extend(seen.tty_colors.iter().map(|number| *number as u8));
-    Digest::of_parts([
-        &before.0[..],
-        action.as_bytes(),
-        &numbers,
+    all.extend(seen.tty_colors.iter().map(|number| *number as u8));
+    let bytes: [&[u8]; 9] = [
         &seen.chars,
         &seen.colors,
         &seen.specials,
@@ -335,5 +326,10 @@ fn chained(before: Digest, action: &str, seen: &Observation) -> Digest {
         &seen.inv_oclasses,
         &seen.tty_chars,
         &seen.tty_cursor,
-    ])
+    ];
+    for part in bytes {
+        all.extend_from_slice(part);
+    }
+    // All parts but the action have a fixed length; one long part is hashed many times faster than many short ones.
+    Digest::of_parts([&before.0[..], action.as_bytes(), &all])
 }

@@ -1,8 +1,7 @@
 //! The game's terminal as a view for people.
 
 use super::observation::{Observation, TTY_CELLS, TTY_COLUMNS, TTY_ROWS};
-use super::text::latin1;
-use crate::protocol::sanitize::clean_line;
+use super::text::{latin1, safe};
 use crate::types::GridView;
 
 /// The screen with its colours and cursor.
@@ -12,13 +11,13 @@ pub(in crate::env) fn grid(seen: &Observation) -> GridView {
     GridView {
         width: TTY_COLUMNS as u16,
         rows: (0..TTY_ROWS)
-            .map(|row| clean_line(&latin1(seen.tty_row(row))).into_owned())
+            .map(|row| safe(latin1(seen.tty_row(row))).replace(['\n', '\t'], " "))
             .collect(),
         colours: (0..TTY_CELLS)
             .step_by(TTY_COLUMNS)
             .map(|start| {
                 let row = &seen.tty_colors[start..start + TTY_COLUMNS];
-                row.iter().map(|colour| sign(*colour)).collect()
+                latin1(&row.iter().map(|colour| sign(*colour)).collect::<Vec<u8>>())
             })
             .collect(),
         cursor: on_screen.then_some((u16::from(column), u16::from(row))),
@@ -26,11 +25,8 @@ pub(in crate::env) fn grid(seen: &Observation) -> GridView {
 }
 
 /// NLE's colours are curses' numbers, 8 more for bright, 16 more for reversed; 0 is what was never coloured.
-fn sign(colour: i8) -> char {
-    match colour & 15 {
-        0 => '.',
-        other => char::from(b"0123456789abcdef"[other as usize & 15]),
-    }
+fn sign(colour: i8) -> u8 {
+    b".123456789abcdef"[usize::from(colour as u8 & 15)]
 }
 
 #[cfg(test)]
@@ -40,7 +36,7 @@ mod tests {
 
     #[test]
     fn colours_have_their_signs() {
-        assert_eq!([0, 7, 8, 11, 15, 23, -1].map(sign), ['.', '7', '8', 'b', 'f', '7', 'f']);
+        assert_eq!([0, 7, 8, 11, 15, 23, -1].map(sign), *b".78bf7f");
     }
 
     proptest! {

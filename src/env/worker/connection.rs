@@ -121,6 +121,13 @@ impl Connection {
         };
         let mut start = Command::new(program);
         start.args(args);
+        // A world has no use for the keys of models.
+        for (name, _) in std::env::vars_os() {
+            let shown = name.to_string_lossy();
+            if shown.ends_with("_API_KEY") || shown == "HF_TOKEN" {
+                start.env_remove(&name);
+            }
+        }
         let mut child = process::start(start).map_err(fault)?;
         let (Some(input), Some(output), Some(errors)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {

@@ -30,7 +30,12 @@ fn letter(direction: usize) -> char {
 
 /// The next move of the solution; without one, a move that pushes nothing.
 pub(super) fn next(screen: &Screen<'_>, notes: &Notes, pos: Cell) -> Option<&'static str> {
-    let named = |c: char| STEPS[..4].iter().find(|(name, _)| name.starts_with(c)).map(|(name, _)| *name);
+    let named = |c: char| {
+        STEPS[..4]
+            .iter()
+            .find(|(name, _)| name.starts_with(c))
+            .map(|(name, _)| *name)
+    };
     if notes.solution != GIVEN_UP
         && let Some(action) = notes.solution.chars().next().and_then(named)
     {
@@ -243,7 +248,10 @@ mod tests {
             assert!(!walls.contains(&to), "{solution} runs into a wall");
             if let Some(boulder) = boulders.iter().position(|b| *b == to) {
                 let behind = beyond(to, step);
-                assert!(!walls.contains(&behind) && !boulders.contains(&behind), "{solution} pushes what is stuck");
+                assert!(
+                    !walls.contains(&behind) && !boulders.contains(&behind),
+                    "{solution} pushes what is stuck"
+                );
                 boulders[boulder] = behind;
             }
             hero = to;

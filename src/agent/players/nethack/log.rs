@@ -68,7 +68,13 @@ pub(super) fn record(prompt: &Prompt<'_>) -> String {
     }
     if !prompt.keeps_stairs {
         for (x, y) in now.stairs.difference(&before.stairs) {
-            write("APPEND", &["map_notes.txt", &format!("[{step}] Dlvl {level}: stairs down at {x},{y}")]);
+            write(
+                "APPEND",
+                &[
+                    "map_notes.txt",
+                    &format!("[{step}] Dlvl {level}: stairs down at {x},{y}"),
+                ],
+            );
         }
     }
     let heard = screen.message.lines().find(|line| is_news(line));
@@ -81,9 +87,16 @@ pub(super) fn record(prompt: &Prompt<'_>) -> String {
 
 /// Whether a message is worth a line.
 fn is_news(line: &str) -> bool {
-    ["You kill", "You destroy", "Welcome to experience level", "You fall through", "You feel that", "You begin praying"]
-        .iter()
-        .any(|word| line.contains(word))
+    [
+        "You kill",
+        "You destroy",
+        "Welcome to experience level",
+        "You fall through",
+        "You feel that",
+        "You begin praying",
+    ]
+    .iter()
+    .any(|word| line.contains(word))
 }
 
 /// The notes as they are after the last action.
@@ -95,7 +108,11 @@ fn after(prompt: &Prompt<'_>, screen: &Screen<'_>, mut notes: Notes, level: u32)
         notes = Notes {
             peaceful: kept.0,
             prayed: kept.1,
-            walked: if prompt.keeps_walked { notes.walked } else { Default::default() },
+            walked: if prompt.keeps_walked {
+                notes.walked
+            } else {
+                Default::default()
+            },
             ..Notes::default()
         };
     }
@@ -113,7 +130,11 @@ fn after(prompt: &Prompt<'_>, screen: &Screen<'_>, mut notes: Notes, level: u32)
     if action == "pray" || screen.message.contains("You begin praying") {
         notes.prayed = screen.status.map(|status| status.turn);
     }
-    notes.stairs.extend(screen.find('>').filter(|_| screen.speaks_of("stairs down") || screen.speaks_of("ladder down")));
+    notes.stairs.extend(
+        screen
+            .find('>')
+            .filter(|_| screen.speaks_of("stairs down") || screen.speaks_of("ladder down")),
+    );
     if screen.message.contains("staircase down here") || screen.message.contains("ladder down here") {
         notes.stairs.insert(cell);
     }

@@ -26,9 +26,28 @@ const LEFT_ALONE: [&str; 13] = [
 ];
 /// Words of things that can be eaten at any time.
 const FOOD: [&str; 22] = [
-    "ration", "apple", "orange", "pear", "melon", "banana", "carrot", "wafer", "cake", "cookie", "candy", "gunyoki",
-    "slime mold", "clove of garlic", "sprig of wolfsbane", "eucalyptus", "kelp frond", "royal jelly", "fortune",
-    "papaya", "food item", "egg",
+    "ration",
+    "apple",
+    "orange",
+    "pear",
+    "melon",
+    "banana",
+    "carrot",
+    "wafer",
+    "cake",
+    "cookie",
+    "candy",
+    "gunyoki",
+    "slime mold",
+    "clove of garlic",
+    "sprig of wolfsbane",
+    "eucalyptus",
+    "kelp frond",
+    "royal jelly",
+    "fortune",
+    "papaya",
+    "food item",
+    "egg",
 ];
 /// Turns between two prayers, and before the first.
 const PRAYERS_APART: u32 = 900;

@@ -110,7 +110,9 @@ impl<'a> Screen<'a> {
         let status = rest.lines().take(HEIGHT + 1).find_map(read_status);
         let inventory = rest.split_once("\ninventory:\n").map_or("", |(_, text)| text);
         let at = read_cursor(cursor);
-        let bars = words.lines().any(|line| line.starts_with("iron bars ") || line.starts_with("bars "));
+        let bars = words
+            .lines()
+            .any(|line| line.starts_with("iron bars ") || line.starts_with("bars "));
         let mut screen = Self {
             message: message.trim(),
             words,
@@ -131,7 +133,8 @@ impl<'a> Screen<'a> {
         let pages = self.rows.iter().any(|row| {
             let line: String = row.iter().collect();
             let end = line.trim_end();
-            end.ends_with("(end)") || (end.ends_with(')') && end.rsplit_once('(').is_some_and(|(_, page)| is_page(page)))
+            end.ends_with("(end)")
+                || (end.ends_with(')') && end.rsplit_once('(').is_some_and(|(_, page)| is_page(page)))
         });
         if pages || self.status.is_none() {
             return Some(Asked::Menu);
@@ -218,10 +221,7 @@ impl<'a> Screen<'a> {
     pub(super) fn beside(&self, direction: &str) -> Option<&'a str> {
         self.words.lines().find_map(|line| {
             let (name, where_) = line.rsplit_once(" adjacent ")?;
-            where_
-                .split([',', ' '])
-                .any(|word| word == direction)
-                .then_some(name)
+            where_.split([',', ' ']).any(|word| word == direction).then_some(name)
         })
     }
 
@@ -232,14 +232,12 @@ impl<'a> Screen<'a> {
 
     /// Letter and description of what is carried.
     pub(super) fn carried(&self) -> impl Iterator<Item = (char, &'a str)> + use<'a> {
-        self.inventory
-            .lines()
-            .map_while(|line| {
-                let (letter, what) = line.split_once(": ")?;
-                let mut letters = letter.chars();
-                let letter = letters.next().filter(|_| letters.next().is_none())?;
-                Some((letter, what))
-            })
+        self.inventory.lines().map_while(|line| {
+            let (letter, what) = line.split_once(": ")?;
+            let mut letters = letter.chars();
+            let letter = letters.next().filter(|_| letters.next().is_none())?;
+            Some((letter, what))
+        })
     }
 
     /// The letters a question offers: `[abc or ?*]`, with runs such as `a-d`.
@@ -251,7 +249,11 @@ impl<'a> Screen<'a> {
         let list: Vec<char> = rest.split([']', ' ']).next().unwrap_or("").chars().collect();
         let mut letters = Vec::new();
         for (at, c) in list.iter().enumerate() {
-            match (c, list.get(at + 1), at.checked_sub(1).and_then(|before| list.get(before))) {
+            match (
+                c,
+                list.get(at + 1),
+                at.checked_sub(1).and_then(|before| list.get(before)),
+            ) {
                 ('-', Some(to), Some(from)) if from.is_ascii_alphabetic() && to > from => {
                     letters.extend((*from..*to).skip(1));
                 }
@@ -282,9 +284,11 @@ fn open_doors(words: &str, hero: Cell) -> Vec<Cell> {
 
 /// `1 of 2)`.
 fn is_page(page: &str) -> bool {
-    page.trim_end_matches(')')
-        .split_once(" of ")
-        .is_some_and(|(n, of)| [n, of].iter().all(|word| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit())))
+    page.trim_end_matches(')').split_once(" of ").is_some_and(|(n, of)| {
+        [n, of]
+            .iter()
+            .all(|word| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()))
+    })
 }
 
 /// The last line with `(x=47, y=18)`.

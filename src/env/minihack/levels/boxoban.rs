@@ -14,14 +14,14 @@ const MAX_SIDE: (usize, usize) = (70, 19);
 
 /// One puzzle: `#` wall, space floor, `$` box, `.` goal, `@` player; every row of one length.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Puzzle {
+pub(crate) struct Puzzle {
     /// Its rows.
     pub rows: Vec<String>,
 }
 
 /// Why there is no puzzle.
 #[derive(Debug, thiserror::Error)]
-pub enum BoxobanError {
+pub(crate) enum BoxobanError {
     /// The set is not there, or it is empty.
     #[error(
         "the Boxoban levels are missing: {folder} {problem}; `automem setup nethack --boxoban github` fetches them, \
@@ -50,7 +50,7 @@ impl Puzzle {
     ///
     /// # Errors
     /// What is wrong with it, in words.
-    pub fn read<'a>(rows: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
+    pub(crate) fn read<'a>(rows: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
         let rows: Vec<String> = rows.into_iter().map(str::to_owned).collect();
         let width = rows.first().map_or(0, String::len);
         if width == 0 || width > MAX_SIDE.0 || rows.len() > MAX_SIDE.1 {
@@ -85,7 +85,7 @@ impl Puzzle {
     }
 
     /// Where a cell of this kind is, as (column, row), row by row.
-    pub fn cells(&self, kind: char) -> impl Iterator<Item = (usize, usize)> + '_ {
+    pub(crate) fn cells(&self, kind: char) -> impl Iterator<Item = (usize, usize)> + '_ {
         self.rows.iter().enumerate().flat_map(move |(row, text)| {
             text.chars()
                 .enumerate()
@@ -147,7 +147,7 @@ fn below(word: u64, count: usize) -> usize {
 ///
 /// # Errors
 /// When the set is missing or the file damaged.
-pub fn choose(root: &Path, set: &str, seed: u64) -> Result<(Puzzle, String), BoxobanError> {
+pub(crate) fn choose(root: &Path, set: &str, seed: u64) -> Result<(Puzzle, String), BoxobanError> {
     let folder = root.join(set);
     let missing = |problem: String| BoxobanError::Missing {
         folder: folder.clone(),

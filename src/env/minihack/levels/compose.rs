@@ -25,7 +25,7 @@ fn sheet(flags: &str, rows: &[String], lit: bool, commands: &str) -> String {
 }
 
 /// A square maze of `side` cells, walled in, with the stairs down anywhere in it.
-pub fn maze(side: usize) -> String {
+pub(super) fn maze(side: usize) -> String {
     let outer = side + 2;
     let (edge, inner, middle) = (outer - 1, outer - 2, outer / 2);
     let commands = format!(
@@ -36,7 +36,7 @@ pub fn maze(side: usize) -> String {
 }
 
 /// A small room, a corridor and a long room with six giant rats before the stairs, all dark.
-pub fn dark_battle() -> String {
+pub(super) fn dark_battle() -> String {
     let gap = " ".repeat(7);
     let end = format!("{}{gap}{}", "-".repeat(5), "-".repeat(22));
     let side = format!("|...|{gap}|{}|", ".".repeat(20));
@@ -54,7 +54,7 @@ pub fn dark_battle() -> String {
 }
 
 /// A Boxoban puzzle: walls become iron bars, boxes boulders, goals fountains.
-pub fn boxoban(puzzle: &Puzzle) -> String {
+pub(super) fn boxoban(puzzle: &Puzzle) -> String {
     let rows: Vec<String> = puzzle
         .rows
         .iter()

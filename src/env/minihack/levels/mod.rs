@@ -3,7 +3,7 @@
 //! Owns where the text comes from: MiniHack's own files are read where they were installed, what its
 //! level generator composes is composed here, byte for byte. Must not compile or play.
 
-pub mod boxoban;
+pub(super) mod boxoban;
 mod compose;
 
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::tasks::Source;
 
 /// A level, ready to be compiled.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Level {
+pub(super) struct Level {
     /// The des-file's bytes.
     pub des: Vec<u8>,
     /// Which level of a collection it is, such as `hard/000.txt 12`; `None` where a task has only one.
@@ -21,7 +21,7 @@ pub struct Level {
 
 /// Why there is no level.
 #[derive(Debug, thiserror::Error)]
-pub enum LevelError {
+pub(super) enum LevelError {
     /// MiniHack's file cannot be read.
     #[error("the level {path} of MiniHack cannot be read: {error}; run `automem setup nethack` to install it again")]
     Shipped {
@@ -40,7 +40,7 @@ pub enum LevelError {
 ///
 /// # Errors
 /// When a file it needs is missing or damaged.
-pub fn level(source: Source, minihack: &Path, boxoban: &Path, seed: u64) -> Result<Level, LevelError> {
+pub(super) fn level(source: Source, minihack: &Path, boxoban: &Path, seed: u64) -> Result<Level, LevelError> {
     let one = |des: Vec<u8>| Level { des, name: None };
     match source {
         Source::Shipped(file) => {

@@ -7,7 +7,7 @@
 
 mod pins;
 
-use std::ffi::{c_char, c_int, c_long, c_uchar, c_ulong, c_void};
+use std::ffi::{c_char, c_int, c_uchar, c_ulong, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +25,7 @@ const OPTIONS: usize = 32768;
 
 /// Why the library cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum LoadError {
+pub(in crate::env) enum LoadError {
     /// A game is alive in this process.
     #[error("a game is under way in this process, which can hold one; end it first, or play in another process")]
     Busy,
@@ -74,7 +74,7 @@ struct RawObservation {
     chars: *mut c_uchar,
     colors: *mut c_uchar,
     specials: *mut c_uchar,
-    blstats: *mut c_long,
+    blstats: *mut i64,
     message: *mut c_uchar,
     program_state: *mut c_int,
     internal: *mut c_int,
@@ -272,12 +272,6 @@ impl Native {
     pub(super) fn in_normal_game(&self) -> bool {
         // SAFETY: as in `done`.
         unsafe { (*self.raw).in_normal_game != 0 }
-    }
-
-    /// How the game ended, by the game's own numbering.
-    pub(super) fn how_done(&self) -> i32 {
-        // SAFETY: as in `done`.
-        unsafe { (*self.raw).how_done }
     }
 
     /// What the game shows.

@@ -1,12 +1,12 @@
 //! Functions the game is given in place of the system's, so that the same seed gives the same game on any day and
 //! machine: the date and time are pinned, in UTC; the environment is empty; signals stay the program's.
 //!
-//! Owns those functions and what they answer. The game alone calls them, from one thread at a time.
+//! C's `long` and `time_t` have 64 bits wherever the library exists. Owns those functions and what they answer. The game alone calls them, from one thread at a time.
 
 #![allow(unsafe_code)]
 
 use std::cell::UnsafeCell;
-use std::ffi::{c_char, c_int, c_long, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -18,8 +18,8 @@ static NOW: AtomicI64 = AtomicI64::new(date::SHOWN);
 /// C's `struct timeval`.
 #[repr(C)]
 struct TimeVal {
-    seconds: c_long,
-    micros: c_long,
+    seconds: i64,
+    micros: i64,
 }
 
 /// C's `struct tm` with the two fields that the BSDs and Linux add.
@@ -34,7 +34,7 @@ struct Tm {
     week_day: c_int,
     year_day: c_int,
     summer_time: c_int,
-    offset: c_long,
+    offset: i64,
     zone: *const c_char,
 }
 
@@ -74,8 +74,8 @@ pub(super) fn replaced() -> [(&'static str, usize); 5] {
 ///
 /// # Safety
 /// `out` is null or points to a `time_t`.
-unsafe extern "C" fn time(out: *mut c_long) -> c_long {
-    let now = NOW.load(Ordering::Relaxed) as c_long;
+unsafe extern "C" fn time(out: *mut i64) -> i64 {
+    let now = NOW.load(Ordering::Relaxed);
     if !out.is_null() {
         // SAFETY: the caller gives null or a valid place, as C's `time` demands.
         unsafe { *out = now };
@@ -92,7 +92,7 @@ unsafe extern "C" fn time_of_day(out: *mut c_void, _zone: *mut c_void) -> c_int 
         // SAFETY: the caller gives null or a valid place, as C's `gettimeofday` demands.
         unsafe {
             out.cast::<TimeVal>().write(TimeVal {
-                seconds: NOW.load(Ordering::Relaxed) as c_long,
+                seconds: NOW.load(Ordering::Relaxed),
                 micros: 0,
             });
         }
@@ -104,12 +104,12 @@ unsafe extern "C" fn time_of_day(out: *mut c_void, _zone: *mut c_void) -> c_int 
 ///
 /// # Safety
 /// `when` is null or points to a `time_t`.
-unsafe extern "C" fn local_time(when: *const c_long) -> *mut c_void {
+unsafe extern "C" fn local_time(when: *const i64) -> *mut c_void {
     let seconds = if when.is_null() {
         NOW.load(Ordering::Relaxed)
     } else {
         // SAFETY: not null, and the caller gives a valid place, as C's `localtime` demands.
-        i64::from(unsafe { *when })
+        unsafe { *when }
     };
     let parts = date::parts(seconds);
     let place = BROKEN_DOWN.0.get();
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn the_stand_ins_tell_the_pinned_time() {
-        let mut told: c_long = 0;
+        let mut told: i64 = 0;
         let mut precise = TimeVal { seconds: 0, micros: 7 };
         // SAFETY: all places are valid and of the right kind.
         let broken_down = unsafe {
@@ -157,7 +157,7 @@ mod tests {
             assert_eq!(time_of_day((&raw mut precise).cast(), ptr::null_mut()), 0);
             &*local_time(&raw const told).cast::<Tm>()
         };
-        assert_eq!(i64::from(told), date::SHOWN);
+        assert_eq!(told, date::SHOWN);
         assert_eq!((precise.seconds, precise.micros), (told, 0));
         let parts = date::parts(date::SHOWN);
         assert_eq!(

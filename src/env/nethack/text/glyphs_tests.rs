@@ -115,8 +115,8 @@ proptest! {
     ) {
         let mut seen = Observation::default();
         seen.glyphs.copy_from_slice(&cells);
-        seen.blstats[stat::X] = hero.0 as _;
-        seen.blstats[stat::Y] = hero.1 as _;
+        seen.blstats[stat::X] = hero.0;
+        seen.blstats[stat::Y] = hero.1;
         seen.tty_cursor = cursor_at;
         let text = glyphs(&seen);
         prop_assert!(text.lines().all(|line| !line.is_empty()));

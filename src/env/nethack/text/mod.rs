@@ -11,10 +11,29 @@ pub(in crate::env) use glyphs::{cursor, glyphs, hero_name};
 pub(in crate::env) use message::message;
 
 use super::observation::{Observation, SLOT_TEXT, TTY_ROWS};
+use crate::protocol::sanitize::clean;
 
 /// Bytes as the game means them: one character each.
 pub(in crate::env) fn latin1(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| char::from(*byte)).collect()
+    let mut text = String::with_capacity(bytes.len());
+    push_latin1(&mut text, bytes);
+    text
+}
+
+fn push_latin1(text: &mut String, bytes: &[u8]) {
+    match std::str::from_utf8(bytes) {
+        Ok(plain) if bytes.is_ascii() => text.push_str(plain),
+        _ => text.extend(bytes.iter().map(|byte| char::from(*byte))),
+    }
+}
+
+/// The text with everything dangerous made visible. Nearly every text is printable ASCII, which is seen fastest at once.
+pub(in crate::env) fn safe(text: String) -> String {
+    let plain = |byte: u8| byte == b'\n' || (b' '..=b'~').contains(&byte);
+    match text.bytes().fold(true, |all, byte| all & plain(byte)) {
+        true => text,
+        false => clean(&text).into_owned(),
+    }
 }
 
 /// What is carried, a line each.
@@ -30,7 +49,7 @@ pub(in crate::env) fn inventory(seen: &Observation) -> String {
         let end = slot.iter().position(|byte| *byte == 0).unwrap_or(SLOT_TEXT);
         text.push(char::from(*letter));
         text.push_str(": ");
-        text.extend(slot[..end].iter().map(|byte| char::from(*byte)));
+        push_latin1(&mut text, &slot[..end]);
     }
     text
 }
@@ -47,7 +66,7 @@ pub(in crate::env) fn long(seen: &Observation, message: &str) -> String {
     text.push_str(&cursor(seen));
     text.push_str(&format!("\n(x={column}, y={row})\n\nmap:\n"));
     for row in 1..TTY_ROWS {
-        text.extend(seen.tty_row(row).iter().map(|byte| char::from(*byte)));
+        push_latin1(&mut text, seen.tty_row(row));
         text.push('\n');
     }
     text.push('\n');
@@ -91,6 +110,12 @@ mod tests {
         ));
         assert!(text.ends_with(" \n\n"));
         assert_eq!(text.lines().count(), 11 + 23 + 1);
+    }
+
+    #[test]
+    fn what_is_dangerous_is_made_visible() {
+        assert_eq!(safe("a\nb ~".to_owned()), "a\nb ~");
+        assert_eq!(safe(latin1(b"\x1b[2J\xe9\0\x9b")), "␛[2Jé␀\u{fffd}");
     }
 
     proptest! {

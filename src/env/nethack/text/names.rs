@@ -6,8 +6,6 @@
 
 use std::sync::LazyLock;
 
-/// Glyphs there are.
-pub(super) const GLYPHS: usize = 5976;
 /// Species of monsters.
 const SPECIES: usize = 381;
 
@@ -202,6 +200,9 @@ fn regular(name: &str) -> String {
 mod tests {
     use super::*;
     use std::io::Read;
+
+    /// Glyphs there are.
+    const GLYPHS: usize = 5976;
 
     fn recorded() -> serde_json::Value {
         let path = concat!(
