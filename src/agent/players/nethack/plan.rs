@@ -176,6 +176,7 @@ impl<'a> Mind<'a> {
             .or_else(|| self.step_back())
             .or_else(|| self.fight())
             .or_else(|| self.eat(1))
+            .or_else(|| self.come_round())
             .or_else(|| self.solve())
             .or_else(|| self.shake_loose())
             .or_else(|| self.descend())
@@ -244,7 +245,12 @@ impl<'a> Mind<'a> {
 
     /// Beset by several, it steps to where fewer can reach it, if that is near.
     fn step_back(&self) -> Option<Choice> {
-        let free = |cell: Cell| matches!(self.screen.ground(cell), Ground::Floor | Ground::Corridor | Ground::OpenDoor);
+        let free = |cell: Cell| {
+            matches!(
+                self.screen.ground(cell),
+                Ground::Floor | Ground::Corridor | Ground::OpenDoor
+            )
+        };
         let open = |cell: Cell| STEPS.iter().filter(|(_, step)| free(beyond(cell, *step))).count();
         let many = self.near.iter().filter(|one| one.hostile).count() >= 2;
         if !many || open(self.pos) <= 2 {
@@ -271,6 +277,15 @@ impl<'a> Mind<'a> {
             one.hostile && !barred
         })?;
         choice(enemy.direction, "An enemy stands there; I attack.")
+    }
+
+    /// Blind or confused, it waits a while.
+    fn come_round(&self) -> Option<Choice> {
+        let waited = self.notes.searched.get(&self.pos).copied().unwrap_or(0);
+        (self.status.dazed && waited < 40 && self.prompt.can("search")).then_some(Choice {
+            action: "search",
+            why: "I wait until my head is clear.",
+        })
     }
 
     fn solve(&self) -> Option<Choice> {

@@ -268,7 +268,9 @@ impl<'a> Screen<'a> {
 /// The open doors that are told with an exact distance.
 fn open_doors(words: &str, hero: Cell) -> Vec<Cell> {
     let told = words.lines().filter_map(|line| {
-        let (name, rest) = line.split_once(" open door ").or_else(|| line.split_once(" open doors "))?;
+        let (name, rest) = line
+            .split_once(" open door ")
+            .or_else(|| line.split_once(" open doors "))?;
         let far = [("adjacent ", 1), ("very near ", 2)];
         let (distance, directions) = far.iter().find_map(|(word, n)| Some((*n, rest.strip_prefix(word)?)))?;
         matches!(name, "vertical" | "horizontal").then_some((distance, directions))

@@ -118,8 +118,11 @@ fn played(system: &str, observation: &str) -> String {
 }
 
 fn asking(question: &str, column: u32) -> String {
-    ROOM.replace("Hello Agent, welcome to NetHack!  You are a neutral female human Barbarian.", question)
-        .replace("Yourself a barbarian\n(x=47, y=18)", &format!("\n(x={column}, y=0)"))
+    ROOM.replace(
+        "Hello Agent, welcome to NetHack!  You are a neutral female human Barbarian.",
+        question,
+    )
+    .replace("Yourself a barbarian\n(x=47, y=18)", &format!("\n(x={column}, y=0)"))
 }
 
 #[test]
@@ -127,7 +130,10 @@ fn a_screen_is_read() {
     let screen = Screen::read(ROOM).unwrap();
     assert_eq!(screen.cursor, Some((47, 18)));
     let status = screen.status.unwrap();
-    assert_eq!((status.level, status.hp, status.most, status.turn, status.hunger), (1, 16, 16, 1, 0));
+    assert_eq!(
+        (status.level, status.hp, status.most, status.turn, status.hunger),
+        (1, 16, 16, 1, 0)
+    );
     assert_eq!(screen.asked, None);
     assert_eq!(screen.ground((50, 17)), Ground::ClosedDoor);
     assert_eq!(screen.ground((42, 18)), Ground::Floor);
@@ -153,12 +159,21 @@ fn questions_are_told_apart_and_answered() {
     assert_eq!(asked(&asking("It goes on.--More--", 19)), Some(Asked::More));
     let eat = asking("What do you want to eat? [d or ?*]", 35);
     assert_eq!(asked(&eat), Some(Asked::Question));
-    assert_eq!(Screen::read(&asking("Which? [ac-e or ?*]", 9)).unwrap().offered(), ['a', 'c', 'd', 'e']);
-    let menu = ROOM.replace("                                          |.......|", "    a - an axe\n    (end)");
+    assert_eq!(
+        Screen::read(&asking("Which? [ac-e or ?*]", 9)).unwrap().offered(),
+        ['a', 'c', 'd', 'e']
+    );
+    let menu = ROOM.replace(
+        "                                          |.......|",
+        "    a - an axe\n    (end)",
+    );
     assert_eq!(asked(&menu), Some(Asked::Menu));
     assert_eq!(played("You play.", &eat), "d");
     assert_eq!(played("You play.", &menu), "esc");
-    assert_eq!(played("You play.", &asking("Are you sure you want to pray? [yn] (n)", 40)), "y");
+    assert_eq!(
+        played("You play.", &asking("Are you sure you want to pray? [yn] (n)", 40)),
+        "y"
+    );
     assert_eq!(played("You play.", &asking("Really attack the gnome?", 24)), "esc");
     assert_eq!(played("You play.", &asking("It goes on.--More--", 19)), "more");
 }
@@ -182,17 +197,31 @@ fn it_fights_what_is_hostile_and_no_statue() {
 fn it_prays_and_eats_when_it_must() {
     let late = ROOM.replace("T:1\n", "T:400\n");
     assert_eq!(played("You play.", &late.replace("HP:16(16)", "HP:2(16)")), "pray");
-    assert_ne!(played("You play.", &ROOM.replace("HP:16(16)", "HP:2(16)")), "pray", "it is too early");
+    assert_ne!(
+        played("You play.", &ROOM.replace("HP:16(16)", "HP:2(16)")),
+        "pray",
+        "it is too early"
+    );
     assert_eq!(played("You play.", &late.replace("T:400", "T:400 Hungry")), "eat");
-    assert_ne!(played(SYSTEM, &late.replace("HP:16(16)", "HP:2(16)")), "pray", "there is no such action");
+    assert_ne!(
+        played(SYSTEM, &late.replace("HP:16(16)", "HP:2(16)")),
+        "pray",
+        "there is no such action"
+    );
 }
 
 #[test]
 fn the_log_keeps_what_was_walked_and_what_did_not_work() {
     let said = |previous: &str, message: &str, results: &str| {
-        let observation = ROOM.replace("Hello Agent, welcome to NetHack!  You are a neutral female human Barbarian.", message);
+        let observation = ROOM.replace(
+            "Hello Agent, welcome to NetHack!  You are a neutral female human Barbarian.",
+            message,
+        );
         let opening = user("LOG", previous, &observation).content + "- walked.txt (1 line)\n- tries.txt (1 line)\n";
-        let mut chat = vec![Message::new(ChatRole::System, "You play."), Message::new(ChatRole::User, opening)];
+        let mut chat = vec![
+            Message::new(ChatRole::System, "You play."),
+            Message::new(ChatRole::User, opening),
+        ];
         let asked = answer(&chat);
         assert!(asked.contains("<|SEARCH|>walked.txt|Dlvl 1 row<|END|>") && asked.contains("<|READ|>tries.txt<|END|>"));
         chat.push(Message::new(ChatRole::Assistant, asked));
@@ -206,7 +235,10 @@ fn the_log_keeps_what_was_walked_and_what_did_not_work() {
     assert!(moved.ends_with("<|DONE|>"));
     let here = "READ tries.txt: ok\nlast Dlvl 1 47,18 still 0\nDlvl 1 46,17 searched 3\n";
     let wall = said("north", "It's a wall.", here);
-    assert!(wall.contains("Dlvl 1 47,18 no way north") && wall.contains("46,17 searched 3"), "{wall}");
+    assert!(
+        wall.contains("Dlvl 1 47,18 no way north") && wall.contains("46,17 searched 3"),
+        "{wall}"
+    );
     let locked = said("east", "This door is locked.", here);
     assert!(locked.contains("Dlvl 1 48,18 locked, kicked 0"), "{locked}");
     let kicking = here.replace("still 0", "still 0, kicking");
