@@ -125,7 +125,9 @@ fn after(prompt: &Prompt<'_>, screen: &Screen<'_>, mut notes: Notes, level: u32)
         notes.walked.insert(cell);
     }
     if screen.message.contains("Really attack") {
+        // The question may call it otherwise than the description does.
         notes.peaceful.extend(attacked(screen.message));
+        notes.peaceful.extend(screen.beside(action).map(str::to_owned));
     }
     if action == "pray" || screen.message.contains("You begin praying") {
         notes.prayed = screen.status.map(|status| status.turn);

@@ -247,6 +247,32 @@ fn the_log_keeps_what_was_walked_and_what_did_not_work() {
 }
 
 #[test]
+fn whom_the_game_warns_of_is_left_alone() {
+    let question = RATS
+        .replace("The giant rat bites!", "Really attack the priest of Anshar? [yn] (n)")
+        .replace("Yourself a knight\n(x=24, y=11)", "\n(x=45, y=0)")
+        .replace("giant rat adjacent", "aligned priest adjacent");
+    let opening = user("LOG", "east", &question).content + "- tries.txt (1 line)\n";
+    let results = "RESULTS\nREAD tries.txt: ok\nlast Dlvl 1 24,11 still 0\n";
+    let chat = |opening: String, results: String| {
+        answer(&[
+            Message::new(ChatRole::System, SYSTEM),
+            Message::new(ChatRole::User, opening),
+            Message::new(ChatRole::User, results),
+        ])
+    };
+    let noted = chat(opening, results.to_owned());
+    assert!(
+        noted.contains("\npeaceful aligned priest\n") && noted.contains("\npeaceful priest of Anshar\n"),
+        "{noted}"
+    );
+    let after = RATS.replace("giant rat adjacent", "aligned priest adjacent");
+    let opening = user("PLAN", "esc", &after).content + "- tries.txt (1 line)\n";
+    let goes_on = chat(opening, format!("{results}peaceful aligned priest\n"));
+    assert!(!goes_on.contains("<|ACTION|>east<|END|>"), "{goes_on}");
+}
+
+#[test]
 fn broken_texts_are_survived() {
     for cut in (0..ROOM.len()).step_by(7) {
         let text = &ROOM[..cut];
