@@ -254,3 +254,29 @@ fn a_folder_that_takes_no_game_is_named() {
     let text = world.reset(1).unwrap_err().to_string();
     assert!(text.contains("a file: ") && text.contains("TMPDIR"), "{text}");
 }
+
+#[test]
+fn a_level_made_during_the_game_is_the_same_again() {
+    let Some(data) = installed(Engine::BalrogNle) else {
+        return;
+    };
+    let _turn = turn();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/nethack/descent_42.txt");
+    let actions = std::fs::read_to_string(path).unwrap();
+    let mut world = NetHack::open(None, &data).unwrap();
+    let mut descend = || {
+        let mut last = world.reset(42).unwrap();
+        for action in actions.lines() {
+            last = world.step(&Action::from(action)).unwrap();
+        }
+        last
+    };
+    let first = descend();
+    assert_eq!(first.info["dlvl"], 2, "{}", first.long);
+    // Between two games the process does other things, which move its memory about.
+    let filling: Vec<Vec<u8>> = (1..200).map(|size| vec![1; size * 10]).collect();
+    let second = descend();
+    drop(filling);
+    assert_eq!(first.long, second.long);
+    assert_eq!(first.digest, second.digest);
+}
