@@ -266,7 +266,14 @@ fn seen(frame: &Frame, area: Rect, buf: &mut Buffer, theme: &Theme) {
         0,
         &Line::styled("the model is told", theme.bold(Slot::Title)),
     );
-    let rows = frame.long.lines().filter(|line| !line.is_empty());
+    // A screen shows the map itself.
+    let has_screen = matches!(frame.view, View::Grid(_));
+    let rows = frame
+        .long
+        .lines()
+        .map(str::trim_end)
+        .take_while(|line| !(has_screen && *line == "map:"))
+        .filter(|line| !line.is_empty());
     for (row, line) in (1..area.height).zip(rows) {
         let line = text::clean(text::head(line, 400));
         text::put_line(buf, area, row, &Line::styled(line, theme.style(Slot::Dim)));

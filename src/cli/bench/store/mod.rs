@@ -1,5 +1,6 @@
 //! `automem bench store`: size of a run, time to open it and to reach any step or file.
 
+mod dungeon;
 mod probe;
 mod reference;
 mod stopwatch;
@@ -93,6 +94,14 @@ pub(super) fn measure(args: &Args) -> anyhow::Result<Vec<Figure>> {
     ));
     figures.push(Figure::new("long run: slowest commit", long.slowest, "ms"));
     figures.extend(probed(&path, "long run: ")?);
+    if let Some(walk) = dungeon::Walk::new() {
+        let path = folder.join("nethack.db");
+        let long = write(&path, walk.take(args.steps as usize))?;
+        figures.push(Figure::new("NetHack run: steps", f64::from(long.steps), ""));
+        figures.push(Figure::new("NetHack run: size", long.megabytes(), "MB"));
+        figures.push(Figure::new("NetHack run: commits", long.rate(), "steps/s"));
+        figures.extend(probed(&path, "NetHack run: ")?);
+    }
     Ok(figures)
 }
 
