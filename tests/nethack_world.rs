@@ -254,3 +254,23 @@ fn a_folder_that_takes_no_game_is_named() {
     let text = world.reset(1).unwrap_err().to_string();
     assert!(text.contains("a file: ") && text.contains("TMPDIR"), "{text}");
 }
+
+/// The library reads the seeds again for every level: they have to be there still when the second one is made.
+#[test]
+fn new_levels_come_from_the_seed() {
+    let _turn = turn();
+    let Some(data) = installed(Engine::BalrogNle) else {
+        return;
+    };
+    const WAY: &str = "northeast,east,northeast,northeast,northeast,north,east,north,north,north,north,north,northeast,\
+                       northeast,east,east,east,east,east,east,east,east,east,east,east,southeast,east,north,east,east,\
+                       southeast,southeast,down";
+    let mut world = NetHack::open(None, &data).unwrap();
+    let mut frame = world.reset(1).unwrap();
+    for action in WAY.split(',') {
+        frame = world.step(&Action::from(action)).unwrap();
+    }
+    assert_eq!(frame.info["depth"], 2);
+    assert!(frame.long.contains("(x=41, y=8)"), "{}", frame.long);
+    assert!(frame.long.contains("|o.......@.."), "{}", frame.long);
+}
