@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use crate::agent::{self, RunPlan};
-use crate::config::{Settings, Workspace};
-use crate::env::Address;
+use crate::config::{RunSettings, Settings, Workspace};
+use crate::env::{self as world, Address};
 use crate::llm::ModelOptions;
-use crate::scaffold::Scaffold;
+use crate::scaffold::{Scaffold, ScaffoldError};
 use crate::types::{Sampling, Seeds, Shard};
 
 /// What to play and with whom.
@@ -22,7 +22,7 @@ pub(super) struct PlanArgs {
     /// The engine that plays the world, such as nle [default: the world's usual one]
     #[arg(long)]
     pub(super) engine: Option<String>,
-    /// A scaffold's name, or the path of its folder [default: run.scaffold, crafter-v0]
+    /// A scaffold's name, or the path of its folder [default: run.scaffold, crafter-v0; the world's own -v0 where that does not fit]
     #[arg(long)]
     pub(super) scaffold: Option<String>,
     /// `scripted` (a program, no language model), a model's name, FILE.gguf, `openai:MODEL@http://host:port/v1` (a
@@ -93,6 +93,18 @@ impl ModelArgs {
 }
 
 impl PlanArgs {
+    /// The scaffold that was asked for; else the usual one, if it is for this world, or the world's own plain one.
+    fn scaffold(&self, env: &str, run: &RunSettings, workspace: &Workspace) -> Result<Scaffold, ScaffoldError> {
+        if let Some(name) = &self.scaffold {
+            return Scaffold::named(name, workspace);
+        }
+        let usual = Scaffold::named(&run.scaffold, workspace)?;
+        if world::leads_to(env, &usual.manifest().env) {
+            return Ok(usual);
+        }
+        Scaffold::named(&format!("{}-v0", world::name_of(env)), workspace).or(Ok(usual))
+    }
+
     /// Loads scaffold and model and settles where the run is written.
     ///
     /// # Errors
@@ -120,7 +132,7 @@ impl PlanArgs {
         if let (true, Some(shard)) = (seeds.is_empty(), self.shard) {
             anyhow::bail!("shard {shard} has no seed: there are fewer seeds than shards; give fewer shards");
         }
-        let scaffold = Scaffold::named(self.scaffold.as_ref().unwrap_or(&run.scaffold), workspace)?;
+        let scaffold = self.scaffold(env, run, workspace)?;
         let options = self.model_options.options(workspace, settings, workers, exact);
         let out = match &self.out {
             Some(out) => out.clone(),

@@ -264,7 +264,7 @@ impl<'a> Mind<'a> {
             .iter()
             .skip(1)
             .take_while(|cell| routes.moves(**cell).is_some_and(|moves| moves <= STEP_BACK))
-            .find(|cell| open(**cell) <= 2 && !self.screen.creature(**cell))?;
+            .find(|cell| free(**cell) && open(**cell) <= 2 && !self.screen.creature(**cell))?;
         choice(routes.first(*narrow)?, "They are many; I go where fewer reach me.")
     }
 
