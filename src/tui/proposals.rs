@@ -333,7 +333,7 @@ mod tests {
     use crate::scaffold::{Scaffold, digest_of};
 
     /// Waits for news that fits.
-    fn wait<T>(events: &Receiver<Event>, fits: impl Fn(Data) -> Option<T>) -> T {
+    fn wait<T>(events: &Receiver<Event>, mut fits: impl FnMut(Data) -> Option<T>) -> T {
         for _ in 0..1_000 {
             if let Event::Data(data) = events.recv_timeout(Duration::from_secs(60)).unwrap()
                 && let Some(found) = fits(data)
@@ -520,13 +520,17 @@ mod tests {
         wishes
             .send(Ask::CommitItems(id.clone(), undone.standing.seq, said))
             .unwrap();
-        let decided = dossier(&events, |now| now.standing.state == State::Decided);
-        assert_eq!(decided.standing.comments[0].text, "1 accepted, fewer than 300");
-        // There is no such run, and certifying says so.
-        let said = wait(&events, |data| match data {
-            Data::Curate(CurateNews::Failed(said)) => Some(said),
-            _ => None,
+        // There is no such run, and certifying says so: by itself, so that either may come first.
+        let (mut decided, mut failed) = (None, None);
+        let (decided, said) = wait(&events, |data| {
+            match data {
+                Data::Dossier(now) if now.standing.state == State::Decided => decided = Some(now),
+                Data::Curate(CurateNews::Failed(said)) => failed = Some(said),
+                _ => {}
+            }
+            decided.clone().zip(failed.clone())
         });
+        assert_eq!(decided.standing.comments[0].text, "1 accepted, fewer than 300");
         assert!(
             said.contains("p1 is not certified") && said.contains("traces.db"),
             "{said}"
