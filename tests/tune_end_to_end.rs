@@ -20,7 +20,7 @@ use common::{automem, run_fails, run_json, run_ok};
 use serde_json::Value;
 
 /// A small training that a test can wait for.
-const LINE: &str = "4:8:0.0:2.0e-3:1:1:4:1024:cosine:0.05:false:1:ATTN";
+const LINE: &str = "4:8:0.0:2.0e-3:1:1:4:4096:cosine:0.05:false:1:ATTN";
 
 /// Writes the model.
 fn model(home: &Path) -> String {

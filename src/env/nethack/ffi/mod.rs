@@ -435,7 +435,7 @@ unsafe fn raw_observation(seen: *mut Observation) -> RawObservation {
 
 fn raw_settings(setting: &Setting<'_>) -> Result<Box<RawSettings>, LoadError> {
     // SAFETY: every field may be all zeroes: numbers, characters and `bool`.
-    let mut raw: Box<RawSettings> = unsafe { Box::<RawSettings>::new_zeroed().assume_init() };
+    let mut raw: Box<RawSettings> = Box::new(unsafe { std::mem::zeroed() });
     let hackdir = setting.hackdir.to_string_lossy();
     fill(&mut raw.hackdir, &hackdir, "the path of the game's folder")?;
     fill(&mut raw.options, setting.options, "the text of options")?;
