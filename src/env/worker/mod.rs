@@ -1,6 +1,6 @@
 //! Worlds in a child process: any program that speaks JSON lines on its standard input and output.
 //!
-//! Owns the protocol ([`messages`]), this side of it ([`WorkerWorld`]), the other side for the worlds of this program
+//! Owns the protocol (its messages), this side of it ([`WorkerWorld`]), the other side for the worlds of this program
 //! ([`serve`]), and the check of any worker against the contract ([`check`]). Must not know any game.
 //!
 //! # The protocol, version 1
