@@ -37,6 +37,7 @@ use packages::Package;
 use unpack::Limits;
 
 use crate::jobs::Cancel;
+pub use crate::jobs::Stage;
 
 /// Begins the names of the hidden folders.
 const WORK: &str = ".setup-";
@@ -64,31 +65,6 @@ pub struct Wish {
     pub offline: Option<PathBuf>,
     /// Where the Boxoban levels come from; without it they stay as they are.
     pub boxoban: Option<Boxoban>,
-}
-
-/// What is being done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
-    /// It comes over the network.
-    Fetching,
-    /// A checksum is taken, or levels are read.
-    Checking,
-    /// Files are taken out of it.
-    Unpacking,
-    /// Files are copied.
-    Copying,
-}
-
-impl Stage {
-    /// A word for people.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Fetching => "fetching",
-            Self::Checking => "checking",
-            Self::Unpacking => "unpacking",
-            Self::Copying => "copying",
-        }
-    }
 }
 
 /// How far a stage is.

