@@ -219,3 +219,50 @@ fn a_worker_is_not_told_the_keys_of_models() {
     let text = String::from_utf8_lossy(&said.stdout);
     assert!(text.contains("key=.") && !text.contains("sk-secret"), "{text}");
 }
+
+#[test]
+fn a_scaffold_for_a_world_of_ones_own_is_rehearsed_there() {
+    if !python() {
+        return;
+    }
+    let room = tempfile::tempdir().unwrap();
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("scaffolds/crafter-v0");
+    let mine = room.path().join("mine");
+    std::fs::create_dir_all(mine.join("prompts")).unwrap();
+    for folder in ["", "prompts"] {
+        for entry in std::fs::read_dir(shipped.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_file() {
+                std::fs::copy(&path, mine.join(folder).join(path.file_name().unwrap())).unwrap();
+            }
+        }
+    }
+    let manifest = std::fs::read_to_string(shipped.join("scaffold.toml")).unwrap();
+    let named = |world: &str| {
+        let text = manifest.replace("env = \"crafter\"", &format!("env = \"{world}\""));
+        std::fs::write(mine.join("scaffold.toml"), text).unwrap();
+    };
+    let mine = mine.to_str().unwrap();
+    let said = |args: &[&str]| {
+        let output = automem(&[&["scaffold", "check", mine], args].concat());
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned(),
+        )
+    };
+    named("tiny_env-Corridor");
+    let (code, text) = said(&[]);
+    assert!(
+        code == Some(0) && text.contains("not rehearsed") && text.contains("--env"),
+        "{text}"
+    );
+    let worker = format!("worker:python3 {} --env tiny_env:Corridor", example());
+    let (code, text) = said(&["--env", &worker]);
+    assert!(code == Some(0) && text.contains("nothing is wrong"), "{text}");
+    // Another world than its own, and a slip of the pen.
+    let (code, text) = said(&["--env", "crafter"]);
+    assert!(code != Some(0) && text.contains("is for tiny_env-Corridor"), "{text}");
+    named("crafer");
+    let (code, text) = said(&[]);
+    assert!(code == Some(1) && text.contains("there is no world `crafer`"), "{text}");
+}

@@ -29,7 +29,7 @@ pub use controls::{ControlState, Controls};
 pub use error::AgentError;
 pub use merge::{MERGED_FROM, Merged, MergedEpisode, merge};
 pub use models::{Models, NO_SPECIALIST, open_model, open_models, open_specialist, spec_of, wanted};
-pub use rehearse::{REHEARSAL_STEPS, rehearse};
+pub use rehearse::{REHEARSAL_STEPS, rehearse, rehearse_in};
 pub use resume::{open_recorded_specialist, resume};
 pub use run::{OpenWorld, RunHandle, RunPlan, RunReport, memory_folder, start, start_in};
 pub use verify::{Difference, VerifyProgress, VerifyReport, verify, verify_in};

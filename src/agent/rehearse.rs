@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::error::AgentError;
 use super::run::{self, RunPlan};
+use crate::env;
 use crate::jobs::Cancel;
 use crate::llm::{ChatAnswer, ChatModel, ChatProgress, ChatRequest, LlmError};
 use crate::protocol::{DONE, print_action, print_op};
@@ -21,20 +22,33 @@ use crate::types::{Body, EndReason, ModelRef, Phase, Sampling, SpannedText, Stop
 /// Steps of a rehearsal.
 pub const REHEARSAL_STEPS: u32 = 20;
 
-/// Plays the scaffold in its world; what it gives is what went wrong, each thing once.
+/// Plays the scaffold in its world; what it gives is what went wrong, each thing once. A world that is none of this
+/// program's cannot be opened by its name: for one, nothing is played ([`rehearse_in`] does).
 ///
 /// # Errors
 /// When the rehearsal could not be held: no world of that name, no room for its record.
 pub fn rehearse(scaffold: &Scaffold) -> Result<Vec<ProblemAt>, AgentError> {
+    let name = &scaffold.manifest().env;
+    if !env::WORLDS.contains(&name.as_str()) {
+        return Ok(Vec::new());
+    }
+    rehearse_in(scaffold, name)
+}
+
+/// As [`rehearse`], in the world of an [`Address`](crate::env::Address).
+///
+/// # Errors
+/// As [`rehearse`].
+pub fn rehearse_in(scaffold: &Scaffold, address: &str) -> Result<Vec<ProblemAt>, AgentError> {
     let folder = tempfile::tempdir().map_err(|source| AgentError::Folder {
         path: std::env::temp_dir(),
         source,
     })?;
     let out = folder.path().join("rehearsal.db");
     let plan = RunPlan {
-        world: scaffold.manifest().env.clone(),
+        world: address.to_owned(),
         scaffold: scaffold.clone(),
-        model: Arc::new(Actor::new(scaffold)),
+        model: Arc::new(Actor::new(scaffold, address)),
         specialist: None,
         seeds: vec![1],
         max_steps: REHEARSAL_STEPS,
@@ -112,7 +126,7 @@ struct Actor {
 }
 
 impl Actor {
-    fn new(scaffold: &Scaffold) -> Self {
+    fn new(scaffold: &Scaffold, address: &str) -> Self {
         let manifest = scaffold.manifest();
         let file = manifest.files.keys().next().map_or("notes.txt", String::as_str);
         let written = |allowed: &[&'static str]| -> Vec<String> {
@@ -126,7 +140,7 @@ impl Actor {
         Self {
             log: written(&manifest.log_ops),
             plan: written(&manifest.plan_ops),
-            actions: crate::env::open(&manifest.env)
+            actions: env::open(address)
                 .map(|world| world.spec().actions.iter().map(|action| action.0.clone()).collect())
                 .unwrap_or_default(),
             calls: AtomicUsize::new(0),

@@ -147,10 +147,21 @@ fn env(raw: &RawManifest, find: &mut Finder<'_>) -> String {
         find.missing("env", "\"crafter\"");
         return String::new();
     };
-    let worlds = crate::env::WORLDS;
-    if !worlds.is_empty() && !worlds.contains(&env.get_ref().as_str()) {
-        let message = format!("there is no world `{}`", env.get_ref());
-        find.at(env.span(), message, hint_among(env.get_ref(), worlds));
+    let (worlds, name) = (crate::env::WORLDS, env.get_ref().as_str());
+    if !worlds.contains(&name) {
+        // A program that speaks the worker protocol may have any name but one that is a slip of the pen.
+        let like = similar::get_close_matches(name, worlds, 1, 0.7);
+        let sound = name.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && name
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+        if !sound || !like.is_empty() {
+            find.at(
+                env.span(),
+                format!("there is no world `{name}`"),
+                hint_among(name, worlds),
+            );
+        }
     }
     env.get_ref().clone()
 }

@@ -15,6 +15,7 @@ use serde_json::json;
 use crate::agent;
 use crate::cli::output::{print_json, print_text};
 use crate::config::Workspace;
+use crate::env;
 use crate::protocol::sanitize::clean;
 use crate::scaffold::{self, DiffLine, ProblemAt, Scaffold, Source};
 
@@ -42,6 +43,9 @@ enum Verb {
         /// Leave the rehearsal out
         #[arg(long)]
         no_rehearsal: bool,
+        /// The world it is rehearsed in: a task (`minihack/MiniHack-Corridor-R3-v0`), or `worker:COMMAND`
+        #[arg(long, conflicts_with = "no_rehearsal")]
+        env: Option<String>,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
@@ -113,8 +117,16 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Verb::Check {
             scaffold,
             no_rehearsal,
+            env,
             json,
-        } => check(&scaffold, &workspace, !no_rehearsal, json),
+        } => {
+            let rehearsal = match env {
+                _ if no_rehearsal => Rehearsal::None,
+                Some(address) => Rehearsal::In(address),
+                None => Rehearsal::Usual,
+            };
+            check(&scaffold, &workspace, &rehearsal, json)
+        }
         Verb::Show { scaffold, file, json } => show::show(&scaffold, file.as_deref(), &workspace, json),
         Verb::List { json } => list(&workspace, json),
         Verb::Diff { old, new, json } => diff(&old, &new, &workspace, json),
@@ -124,8 +136,17 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn check(name: &str, workspace: &Workspace, with_rehearsal: bool, as_json: bool) -> anyhow::Result<ExitCode> {
-    let found = checked(Scaffold::any_named(name, workspace)?.files, workspace, with_rehearsal)?;
+/// Where a scaffold is rehearsed.
+enum Rehearsal {
+    None,
+    /// In its own world.
+    Usual,
+    /// In the world of this address.
+    In(String),
+}
+
+fn check(name: &str, workspace: &Workspace, rehearsal: &Rehearsal, as_json: bool) -> anyhow::Result<ExitCode> {
+    let found = checked(Scaffold::any_named(name, workspace)?.files, workspace, rehearsal)?;
     let ok = found.problems.is_empty();
     if as_json {
         print_json(&json!({ "ok": ok, "problems": found.problems, "notices": found.notices }))?;
@@ -158,18 +179,31 @@ impl Checked {
     }
 }
 
-fn checked(files: BTreeMap<String, String>, workspace: &Workspace, with_rehearsal: bool) -> anyhow::Result<Checked> {
+fn checked(files: BTreeMap<String, String>, workspace: &Workspace, rehearsal: &Rehearsal) -> anyhow::Result<Checked> {
     let mut problems: Vec<ProblemAt> = scaffold::check(&files);
     let mut notices = Vec::new();
     if problems.is_empty() {
         let scaffold = Scaffold::from_files(files)?;
-        if with_rehearsal {
-            problems = agent::rehearse(&scaffold)?;
-        }
+        problems = match rehearsal {
+            Rehearsal::None => problems,
+            Rehearsal::Usual => agent::rehearse(&scaffold)?,
+            Rehearsal::In(address) => agent::rehearse_in(&scaffold, address)?,
+        };
         // A parent that is not here has nothing to compare with.
         let parent = scaffold.manifest().parent.as_ref();
         if let Some(parent) = parent.and_then(|name| Scaffold::named(name, workspace).ok()) {
             notices = scaffold::compare_files(&parent, &scaffold);
+        }
+        let world = &scaffold.manifest().env;
+        if matches!(rehearsal, Rehearsal::Usual) && !env::WORLDS.contains(&world.as_str()) {
+            notices.push(ProblemAt {
+                file: scaffold::MANIFEST.to_owned(),
+                line: 0,
+                column: 0,
+                message: format!("it was not rehearsed: `{world}` is none of this program's worlds"),
+                hint: "`automem scaffold check SCAFFOLD --env \"worker:COMMAND\"` does it in a world of your own"
+                    .to_owned(),
+            });
         }
     }
     Ok(Checked { problems, notices })

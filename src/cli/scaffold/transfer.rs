@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use serde_json::json;
 
-use super::{checked, lineage, show};
+use super::{Rehearsal, checked, lineage, show};
 use crate::cli::output::{print_json, print_text};
 use crate::config::Workspace;
 use crate::protocol::sanitize::clean;
@@ -109,7 +109,7 @@ pub(super) fn import(
     let parent = (digest != original).then_some(original);
     versions.keep(&files, &name, parent, &format!("imported from {}", from.display()))?;
     versions.install(&name, digest, None)?;
-    let report = checked(files, workspace, true)?;
+    let report = checked(files, workspace, &Rehearsal::Usual)?;
     let ok = report.problems.is_empty();
     if as_json {
         print_json(&json!({
