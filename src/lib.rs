@@ -56,7 +56,8 @@
 //!
 //! # To add something
 //!
-//! A world: its folder in [`mod@env`] and one line in [`env::open`]. A memory operation: its file and one line in
+//! A world: its folder in [`mod@env`] and one line in [`env::open`]; in another language, the protocol in
+//! [`env::worker`]. A memory operation: its file and one line in
 //! [`memory::ops`]. A model back end: its file and one line in [`llm::open`]. A verb: its file in `cli` and one line
 //! in the table there. A metric: its field, its row, its line in `docs/METRICS.md`. A finding: its function and one
 //! line in the table of rules. A reviser: its file and one line in the table of [`evolve::open_reviser`]. Somebody who
